@@ -15,9 +15,9 @@ struct CellFilter {
 };
 
 /// Returns whether the cell belongs to the benchmark and has, on the axis of each setting, one of
-/// the setting's values. Values are converted to the benchmark's spelling, so that size=1024KiB
-/// finds 1MiB. If this version of assay lacks the benchmark or the axis, values are compared as
-/// text. Error: usage, for a value that the axis cannot have.
+/// the setting's values; false if the cell lacks the axis. Values are converted to the benchmark's
+/// spelling, so that size=1024KiB finds 1MiB. If this version of assay lacks the benchmark or the
+/// axis, values are compared as text. Error: usage, for a value that the axis cannot have.
 Result<bool> matches(const CellFilter& filter, const Cell& cell);
 
 }  // namespace assay::cli

@@ -6,6 +6,7 @@
 
 namespace assay {
 
+/// Returns the ns since an origin that all processes of this host share until it restarts.
 inline std::int64_t host_time() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())

@@ -70,8 +70,10 @@ struct SearchResult {
     stopped,      ///< out of probes
   };
   End end = End::stopped;
-  std::optional<RateOutcome> passed;  ///< the highest rate that passed below every failed one
-  std::optional<RateOutcome> failed;  ///< the lowest rate that failed; if unreachable, rate 0
+  /// The highest rate that passed below every failed one; empty: none did.
+  std::optional<RateOutcome> passed;
+  /// The lowest rate that failed, 0 if unreachable; empty: none did.
+  std::optional<RateOutcome> failed;
   std::size_t repeats = 0, repeats_passed = 0;  ///< fresh runs at the passed rate
   /// Confidence that more than half of all runs at the passed rate would pass: 1 minus the
   /// probability of so few failed repeats if each failed with probability 1/2. 0 without repeats.

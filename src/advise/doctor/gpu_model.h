@@ -10,9 +10,9 @@
 
 namespace assay {
 
-/// Returns the architecture, such as "gfx942"; empty if it is unknown. If AMD's compute driver
-/// (KFD) is unreadable, as in a container without /dev/kfd, it is derived from the PCI device id of
-/// MI300 and MI350 series GPUs.
+/// Returns the architecture, such as "gfx942", valid as long as `gpu`; empty if it is unknown. If
+/// AMD's compute driver (KFD) is unreadable, as in a container without /dev/kfd, it is derived from
+/// the PCI device id of MI300 and MI350 series GPUs.
 std::string_view arch_of(const Gpu& gpu);
 /// Returns whether any GPU has this architecture.
 bool has_arch(const CheckContext& context, std::string_view arch);
@@ -24,20 +24,21 @@ bool has_mi300x(const CheckContext& context);
 /// MI350 series.
 bool on_mesh_of_eight(const Gpu& gpu);
 
-/// Returns whether the compute driver exposes the GPU; true if this is unknown.
+/// Returns Gpu::visible; true if it is unknown.
 bool is_visible(const Gpu& gpu);
 int visible_gpus(const CheckContext& context);
 
-/// Returns the number of devices that a runtime sees without variables that hide some. Each
-/// partition of an AMD GPU is a device; a GPU with MIG slices counts as one.
+/// Returns how many devices these GPUs are for a runtime. Each partition of an AMD GPU is a device;
+/// a GPU with MIG slices counts as one.
 int count_devices(const std::vector<Gpu>& gpus);
 
-/// Returns the number of GPUs of this node that a job will use: Intent::gpus, divided evenly over
-/// as few nodes as they need if the job may span nodes. Without an intent, those that environment
-/// variables leave visible, otherwise all visible ones.
+/// Returns the number of GPUs of this node that a job will use. If Intent::gpus is set, it is that
+/// number. If the job may span nodes and needs more GPUs than this node has, it is their share of
+/// each of as few nodes as possible. Without Intent::gpus, it is the number of visible GPUs that
+/// environment variables do not hide.
 int gpus_used(const CheckContext& context);
 
-/// Returns the findings of `look` for each GPU, skipping GPUs without a finding.
+/// Returns the findings of `look` for each GPU, visible or not, skipping GPUs without a finding.
 std::vector<Finding> for_each_gpu(const CheckContext& context,
                                   const std::function<std::optional<Finding>(const Gpu&)>& look);
 

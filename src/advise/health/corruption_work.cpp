@@ -81,12 +81,12 @@ constexpr std::array<Row, 2> for_teams_of_hosts = {{
     {"collective", "op=send_recv dtype=f32 redop=none place=out size=64KiB"},
 }};
 
-std::vector<AxisSetting> settings_of(std::string_view axes) {
+Result<std::vector<AxisSetting>> settings_of(std::string_view axes) {
   std::vector<AxisSetting> settings;
   while (!axes.empty()) {
     const std::string_view word = axes.substr(0, axes.find(' '));
     axes.remove_prefix(std::min(axes.size(), word.size() + 1));
-    if (auto setting = parse_axis_setting(word); setting.ok()) settings.push_back(*setting);
+    settings.push_back(TRY(parse_axis_setting(word)));
   }
   return settings;
 }
@@ -96,7 +96,9 @@ void append(std::vector<WorkDescription>& work, std::span<const Row> rows, const
   for (const Row& row : rows) {
     const Benchmark* const benchmark = find_benchmark(row.benchmark);
     if (benchmark == nullptr) continue;
-    const auto cells = expand_cells(row.benchmark, benchmark->axes(), settings_of(row.axes));
+    const auto settings = settings_of(row.axes);
+    if (!settings.ok()) continue;
+    const auto cells = expand_cells(row.benchmark, benchmark->axes(), *settings);
     if (!cells.ok()) continue;
     for (const Cell& cell : expand_on(*cells, device, team)) {
       work.push_back(

@@ -17,7 +17,7 @@ struct PowerSeen {
   /// neither reported it.
   std::optional<double> limited_seconds;
   double unknown_seconds = 0;                   ///< how much of `seconds` had no report of that
-  std::optional<double> mean_watts, max_watts;  ///< of the time whose power was read
+  std::optional<double> mean_watts, max_watts;  ///< of the time whose power was read; empty: none
 };
 
 /// Returns the share of a trace's time in which its first accelerator was at its power limit; empty

@@ -1,4 +1,4 @@
-// AMD assembly text, including the metadata that compilers append.
+// Reads AMD assembly text. The metadata that compilers append to it describe its kernels.
 #pragma once
 
 #include "advise/occupancy/image.h"
@@ -6,10 +6,10 @@
 
 namespace assay::occupancy {
 
-/// Returns whether `text` is text with the directive .amdgpu_metadata.
+/// Returns whether `text` contains the directive .amdgpu_metadata and no null byte.
 bool is_amd_assembly(std::string_view text);
-/// Reads a text for which is_amd_assembly() is true. Error: usage if its metadata is cut off or
-/// malformed.
+/// Reads all kernels of a text for which is_amd_assembly() is true. Error: usage if the metadata
+/// are cut off or malformed.
 Result<CodeImage> read_amd_assembly(std::string_view text);
 
 }  // namespace assay::occupancy

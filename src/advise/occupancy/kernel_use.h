@@ -1,4 +1,5 @@
-// The resources a compiler assigned to one kernel, from any kind of file.
+// The resources that a compiler assigned to one kernel, from any kind of file. An optional is empty
+// if the file does not say it.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,9 @@ namespace assay::occupancy {
 struct KernelUse {
   std::string name;
   bool registers_known = true;  ///< false: `vgprs` is unset, because PTX has virtual registers only
-  unsigned vgprs = 0;           ///< AMD: including accumulation VGPRs; NVIDIA: registers per thread
+  unsigned vgprs = 0;           ///< registers per lane; AMD: including accumulation VGPRs
   unsigned agprs = 0;           ///< AMD: the number of accumulation VGPRs in `vgprs`
-  unsigned sgprs = 0;           ///< AMD
+  unsigned sgprs = 0;           ///< AMD: per wave
   std::uint64_t shared_bytes = 0;   ///< static LDS or shared memory of a work-group
   std::uint64_t scratch_bytes = 0;  ///< stack of each lane, in device memory
   std::optional<unsigned> vgpr_spills, sgpr_spills;  ///< AMD: number of spilled registers

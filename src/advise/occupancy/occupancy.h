@@ -1,5 +1,6 @@
 // Computes how many work-groups of a kernel are resident on one compute unit, what limits them, and
-// how much to save to fit one more. Pure functions.
+// how much to save to fit more. Pure functions. On NVIDIA, a compute unit is a multiprocessor, a
+// work-group a block, a wave a warp, and a SIMD a sub-partition.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace assay::occupancy {
 
 /// The launch of a kernel.
 struct Geometry {
-  unsigned threads = 256;            ///< per work-group, 1 to most_threads
+  unsigned threads = 256;            ///< per work-group, 1 to most_threads of limits.h
   std::uint64_t dynamic_shared = 0;  ///< bytes beyond KernelUse::shared_bytes
 };
 
@@ -22,26 +23,28 @@ constexpr unsigned unlimited = std::numeric_limits<unsigned>::max();
 
 /// How many work-groups one resource would allow if it were the only limit.
 struct WorkgroupLimit {
-  std::string resource;  ///< "VGPRs"
-  unsigned groups = 0;   ///< or `unlimited`
+  /// AMD: "VGPRs", "SGPRs", "LDS", "wave slots" or "barriers"; NVIDIA: "registers", "shared
+  /// memory", "warp slots", "block slots" or "barriers".
+  std::string resource;
+  unsigned groups = 0;  ///< per compute unit, or `unlimited`
 };
 
 /// How much less of a resource a kernel must use.
 struct Saving {
-  std::string resource;
+  std::string resource;      ///< as in WorkgroupLimit
   std::uint64_t amount = 0;  ///< registers per lane (SGPRs: per wave), or bytes per work-group
 };
 
 /// How many work-groups fit, and why no more.
 struct Occupancy {
-  unsigned waves_per_group = 0;        ///< waves or, on NVIDIA, warps
+  unsigned waves_per_group = 0;
   unsigned groups = 0;                 ///< per compute unit; 0: not even one fits
   unsigned wave_slots = 0;             ///< per compute unit
-  std::string limiter;                 ///< "VGPRs", "VGPRs and LDS", "wave slots"
-  std::vector<WorkgroupLimit> limits;  ///< one for each resource
+  std::string limiter;                 ///< the scarcest resources: "VGPRs and LDS"
+  std::vector<WorkgroupLimit> limits;  ///< one for each resource; barriers only if it uses them
   /// The smallest savings that together let more groups fit; empty: no saving helps.
   std::vector<Saving> savings;
-  unsigned next_groups = 0;  ///< the number of groups that then fit
+  unsigned next_groups = 0;  ///< the number of groups that fit with these savings
 
   unsigned waves() const { return groups * waves_per_group; }
   double waves_per_simd() const { return waves_per_simd(groups); }
@@ -50,7 +53,7 @@ struct Occupancy {
   }
 };
 
-/// Computes the occupancy of a kernel whose registers are known.
+/// Computes the occupancy of a kernel with KernelUse::registers_known.
 Occupancy occupancy_of(const AmdLimits& limits, const KernelUse& use, const Geometry& geometry);
 Occupancy occupancy_of(const NvidiaLimits& limits, const KernelUse& use, const Geometry& geometry);
 

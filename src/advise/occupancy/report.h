@@ -18,9 +18,9 @@ struct KernelReport {
   KernelUse use;
   Geometry geometry;
   std::optional<Occupancy> occupancy;  ///< empty if registers or architecture are unknown
-  std::optional<GuideFigure> guide;    ///< AMD
+  std::optional<GuideFigure> guide;    ///< AMD; empty as `occupancy`
   std::optional<Scan> scan;            ///< AMD; empty if it was not asked for or not possible
-  std::optional<int> driver_groups;    ///< the answer of the driver's own query
+  std::optional<int> driver_groups;    ///< answer of the driver's own query; empty: not asked
 };
 
 /// What is known of the kernels of an image or a device.

@@ -26,7 +26,7 @@ namespace assay {
 /// The limits of a tuning.
 struct TuningRules {
   std::size_t runs = 200;              ///< upper limit of the runs of the search
-  std::optional<double> seconds = {};  ///< time budget of the search
+  std::optional<double> seconds = {};  ///< time budget of the search; empty: no limit
   /// Lower and upper limit of the pairs of the proof.
   std::size_t least_pairs = 10, most_pairs = 60;
   std::uint64_t seed = 1;
@@ -59,8 +59,9 @@ struct TrialKind {
   /// Returns the cell of the record that is stored for a run without records of its own.
   std::function<Cell(const Settings&)> cell;
   /// Runs the target once and returns its records. `blank` has only the run's id, the fingerprint
-  /// and the cell. `most_seconds` limits the run to a few times what the default setting needs; it
-  /// is infinite until that has run. A server's load ignores it, because it has limits of its own.
+  /// and the cell. `most_seconds` limits the run to 5 times the longest run of the default setting
+  /// and 2 s more; it is infinite until that has run. A server's load ignores it, because it has
+  /// limits of its own.
   /// An error means that the setting failed, unless it is "interrupted".
   std::function<Result<std::vector<Record>>(const Settings&, const Record& blank,
                                             double most_seconds)>
@@ -78,7 +79,8 @@ struct TuningState {
   double seconds = 0;         ///< total time of the runs that ended
 };
 
-/// Callbacks for progress, which must be set. Runs that an earlier process made are not reported.
+/// Callbacks for progress, which must be set. They are called in the thread that calls tune(). Runs
+/// that an earlier process made are not reported.
 struct TuningEvents {
   std::function<void(const TuningState&)> begins;  ///< called before a run
   /// Called after it. `is_best`: the run has the best score of the search so far.
@@ -126,8 +128,8 @@ struct TuningResult {
 
 inline constexpr std::string_view proof_part = "proof";
 
-/// Runs search and proof. Error: interrupted; usage if a stored run has another part or setting;
-/// from the store; unavailable if the default setting's first run has no score.
+/// Runs search and proof. Error: interrupted; usage if a stored run has another part or setting; as
+/// TrialLog::run(); unavailable if the default setting's first run has no score.
 Result<TuningResult> tune(const ParameterSpace& space, const TuningRules& rules,
                           const TrialKind& kind, TrialLog& log, const TuningEvents& events);
 

@@ -129,13 +129,14 @@ std::string advice(const SdcOutcome& outcome) {
             : "Run the test again, longer: the fault comes and goes.");
 }
 
-}  // namespace
-
+/// Returns the verdict in capitals and in its colour: "CORRUPT".
 std::string shown_verdict(SdcVerdict verdict, const Style& style) {
   const std::string_view name = health::name_of(verdict);
   if (verdict == SdcVerdict::sound) return style.green(name);
   return verdict == SdcVerdict::corrupt ? style.red(name) : style.bold(name);
 }
+
+}  // namespace
 
 std::string difference_text(const SdcDifference& difference, const Style& style) {
   std::string text =

@@ -11,8 +11,6 @@ namespace assay::cli {
 /// The verdict, the units, what would have been seen, the differences that `outcome` holds, and how
 /// many more there were.
 std::string sdc_text(const health::SdcOutcome& outcome, std::size_t width, const Style& style);
-/// Returns the verdict in capitals and in its colour: "CORRUPT".
-std::string shown_verdict(health::SdcVerdict verdict, const Style& style);
 /// What differed where, in a few lines.
 std::string difference_text(const health::SdcDifference& difference, const Style& style);
 

@@ -37,7 +37,7 @@ struct StudyCell {
   bool emulated = false;  ///< devices are emulated, so values come from a model
   std::vector<StudyPart> parts;
   /// For rates: the sum of all partitions' values together, the median over the pairs that all
-  /// have.
+  /// have. Empty for other metrics, and without such a pair.
   std::optional<double> sum;
   std::optional<double> whole;  ///< the undivided device, median over units; empty: not measured
   std::optional<StudyRatio> sum_to_whole;  ///< empty if no pair has the sum and the whole

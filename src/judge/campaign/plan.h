@@ -48,7 +48,7 @@ struct CampaignPlan {
   double margin = 0.02;  ///< a ratio within (1 / (1 + margin), 1 + margin) is equal
   std::size_t least_pairs = 10, most_pairs = 40;
   bool control = true;  ///< the baseline is measured twice, to see what makes no difference
-  std::optional<double> budget_seconds;  ///< budget of the whole campaign
+  std::optional<double> budget_seconds;  ///< budget of the whole campaign; empty: no limit
   /// assay's measuring arguments: {"run", "memory", "op=copy,triad"} or {"run", "{...}"} with a
   /// suite on one line.
   std::vector<std::string> measure;
@@ -56,7 +56,7 @@ struct CampaignPlan {
   /// pair.
   std::optional<Suite> commands;
   std::size_t cells = 0;                      ///< number of the cells that a unit measures
-  std::optional<double> unit_budget_seconds;  ///< for `assay run --budget`
+  std::optional<double> unit_budget_seconds;  ///< for `assay run --budget`; empty: no limit
   double unit_timeout_seconds = 0;            ///< after which a unit is killed
   std::string device, telemetry;  ///< for these options of `assay run`; empty: its defaults
   /// For `assay run --ranks`; 0: one process, or as many as the environment starts.

@@ -11,13 +11,14 @@
 
 namespace assay {
 
-/// Sentences about such results begin with this.
+/// Sentences of reports about such results begin with this.
 constexpr std::string_view of_a_model = "From a model, not measured: ";
 
-/// Returns the error for comparing the result sets of these names.
+/// Returns the error, usage, for comparing two result sets, given by their names.
 Error mixture(const std::string& emulated, const std::string& real);
 
-/// Error: usage, if the sets mix units from a model with measured ones.
+/// Error: usage, if the sets together, or one of them alone, mix units from a model with measured
+/// ones.
 Status refuse_mixture(std::initializer_list<const ResultSet*> sets);
 
 }  // namespace assay

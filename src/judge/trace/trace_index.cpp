@@ -9,6 +9,11 @@ namespace assay {
 
 namespace {
 
+/// Returns whether the name is that of a step: "ProfilerStep#5", vLLM's "execute_32_...".
+bool is_step_name(std::string_view name) {
+  return name.starts_with("ProfilerStep#") || name.starts_with("execute_");
+}
+
 /// Sorts steps and leaves out those that are parts of others: the profiler's own have the program's
 /// inside them.
 std::vector<TraceStep> separate_steps(std::vector<TraceStep> steps) {
@@ -86,10 +91,6 @@ WorkKind work_kind_of(const TraceIndex& index, const TraceEvent& event) {
   // ROCm before 7.2 records copies as kernels.
   if (category == "copy") return WorkKind::copy;
   return category == "collective" ? WorkKind::collective : WorkKind::compute;
-}
-
-bool is_step_name(std::string_view name) {
-  return name.starts_with("ProfilerStep#") || name.starts_with("execute_");
 }
 
 }  // namespace assay

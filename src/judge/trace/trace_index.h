@@ -62,7 +62,4 @@ class TraceIndex {
 enum class WorkKind { compute, collective, copy };
 WorkKind work_kind_of(const TraceIndex& index, const TraceEvent& event);
 
-/// Returns whether the name is that of a step: "ProfilerStep#5", vLLM's "execute_32_...".
-bool is_step_name(std::string_view name);
-
 }  // namespace assay

@@ -18,7 +18,7 @@ struct TracedOperation {
   std::int64_t median = 0, total = 0;  ///< ns
   double share = 0;                    ///< of the step's time on its GPUs
   std::optional<double> flop_rate;     ///< FLOP/s; empty: the trace does not say what is computed
-  std::optional<double> byte_rate;     ///< bytes/s of copies; the bus bandwidth of collectives
+  std::optional<double> byte_rate;  ///< bytes/s of copies, bus bandwidth of collectives; or empty
 };
 
 /// Longest total first; equal ones by name.

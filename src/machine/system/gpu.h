@@ -1,6 +1,6 @@
 // An accelerator as its driver's files or management library describe it, whether or not a runtime
 // can open it: identity, partition, limits, links, health. AMD GPUs are read from sysfs and KFD
-// (amd_gpus.h); NVIDIA GPUs come from the probe "nvidia".
+// (amd_gpus.h); NVIDIA GPUs come from the probe "nvidia". A fact that is empty is unknown.
 #pragma once
 
 #include <cstdint>

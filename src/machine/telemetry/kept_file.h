@@ -32,7 +32,8 @@ class KeptFile {
   std::string buffer_;
 };
 
-/// Returns the number at the start of `text`, after white space and ":"; NaN if there is none.
+/// Returns the decimal number at the start of `text`, after white space and ":"; NaN if there is
+/// none.
 double leading_number(std::string_view text);
 /// Returns the number after `key` and white space or ":" at the start of a line; NaN if there is no
 /// such line or no number.

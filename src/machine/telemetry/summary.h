@@ -66,7 +66,8 @@ struct TelemetrySummary {
   std::vector<std::pair<std::string, GpuTelemetry>> gpus;  ///< one for each device, "gpu0"
   HostTelemetry host;
   /// Energy of the whole measurement, including pauses between samples, over the work of the
-  /// samples: energy of all accelerators, or of the CPU packages if WorkDone::on_cpu.
+  /// samples: energy of all accelerators, or of the CPU packages if WorkDone::on_cpu. Empty without
+  /// a known energy or without such work.
   std::optional<double> joules_per_byte, joules_per_flop;
   std::optional<double> busy_share;  ///< share of the window covered by samples; the rest is pauses
 };

@@ -25,8 +25,8 @@ class ColdRegions {
   static std::uint64_t total_bytes(std::size_t bytes, std::uint64_t least_total,
                                    std::size_t least_count = 2);
 
-  /// The region for turn 0, 1, and so on, aligned to 256 bytes; turns may exceed the number of
-  /// regions.
+  /// Returns the region for turn 0, 1, and so on: the `bytes` of create(), aligned to 256. Turns
+  /// may exceed the number of regions.
   std::byte* region(std::uint64_t turn) const;
   const Buffer& whole() const { return buffer_; }
   std::size_t count() const { return count_; }
@@ -38,9 +38,9 @@ class ColdRegions {
   std::size_t stride_, count_, step_;
 };
 
-/// How many bytes a rank must rotate through so that none stay in a cache: twice the last-level
-/// cache. If the ranks compute on CPUs, the `ranks_here` ranks of a host share its caches, and each
-/// needs only its part of these bytes.
+/// How many bytes a rank must rotate through so that none stay in a cache: flushing_bytes(), twice
+/// the last-level cache. If the ranks compute on CPUs, the `ranks_here` ranks of a host share its
+/// caches, and each needs only its part of these bytes.
 std::uint64_t cold_bytes(const DeviceFacts& facts, int ranks_here);
 /// How many ranks of the team run on this rank's host.
 int ranks_here(const Team& team);

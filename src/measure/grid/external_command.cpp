@@ -28,6 +28,12 @@ bool is_name(const std::string& text) {
          });
 }
 
+std::string bad_name(const std::string& name) {
+  return fmt::format(
+      "\"{}\" is not a valid name; allowed: 1 to 64 letters, digits, _ - . without . in front",
+      name);
+}
+
 Result<MetricRule> read_metric(const YamlValue& value, std::string_view file) {
   const YamlReader map =
       TRY(YamlReader::of(value, file, "a metric is a map with name, json or regex, unit, better",
@@ -39,9 +45,7 @@ Result<MetricRule> read_metric(const YamlValue& value, std::string_view file) {
   TRY(map.optional("json", rule.json));
   TRY(map.optional("regex", rule.regex));
   if (!is_name(rule.name)) {
-    return map.wrong(
-        "name",
-        fmt::format("\"{}\" is not a valid name; allowed: letters, digits, _ - .", rule.name));
+    return map.wrong("name", bad_name(rule.name));
   }
   if (rule.json.empty() == rule.regex.empty()) {
     return map.wrong(value, "a metric needs either \"json\" (a pointer) or \"regex\"");
@@ -89,9 +93,7 @@ Result<ExternalCommand> read_external_command(const YamlValue& value, std::strin
   TRY(map.duration("timeout", timeout));
   command.timeout_seconds = timeout.value_or(ExternalCommand::default_timeout);
   if (!is_name(command.name)) {
-    return map.wrong(
-        "name",
-        fmt::format("\"{}\" is not a valid name; allowed: letters, digits, _ - .", command.name));
+    return map.wrong("name", bad_name(command.name));
   }
   const YamlValue* metrics = map.find("metrics");
   if (metrics != nullptr && !command.format.empty()) {

@@ -1,5 +1,6 @@
-// Records a few warm steps of a cell as a timeline, and what recording them costs. A step is the
-// timed part of what a run takes as one sample: up to 20 launches of the work.
+// Records a few warm steps of a cell as a timeline, and the cost of recording them. A step is the
+// timed part of what a run takes as one sample, with at most 20 launches of the work even if the
+// run takes more.
 #pragma once
 
 #include <functional>
@@ -24,7 +25,7 @@ enum class TraceSource {
 struct TraceRequest {
   Cell cell;  ///< expanded for the device and the team
   TraceSource source = TraceSource::best;
-  /// The number of steps to record, after three untimed ones; at least 1.
+  /// The number of steps to record, after three that warm up; at least 1.
   std::size_t steps = 3;
   std::uint64_t seed = 1;         ///< see PrepareContext::seed (measure/grid/benchmark.h)
   double telemetry_interval = 0;  ///< seconds between sensor readings; 0: no telemetry
@@ -32,11 +33,11 @@ struct TraceRequest {
 
 struct RecordedTrace {
   Timeline timeline;  ///< of this rank
-  /// Seconds of each step on this rank, by the time source of the cell: first without a recorder,
-  /// at least five steps, then with it, TraceRequest::steps steps.
+  /// Seconds of each step on this rank, by the case's TimeSource (results/record/work.h): first
+  /// without a recorder, at least five steps, then with it, TraceRequest::steps steps.
   std::vector<double> unrecorded, recorded;
   /// Seconds of each recorded step from its first operation on the device to the end of its last:
-  /// without the host's time before the first, which recording may lengthen.
+  /// without the host's time before the first, which recording may lengthen. 0 without operations.
   std::vector<double> on_device;
 };
 

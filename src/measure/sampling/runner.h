@@ -25,7 +25,7 @@ struct RunOptions {
   std::string run;                       ///< id of this run, copied into every record
   std::string fingerprint;               ///< id of the environment, copied into every record
   std::uint64_t seed = 1;                ///< seed of the inputs
-  std::optional<double> budget_seconds;  ///< wall-clock time for all cells together
+  std::optional<double> budget_seconds;  ///< wall-clock time for all cells; empty: no limit
   bool only_check = false;  ///< only check cells; a cell that could be measured gets a record with
                             ///< the status `interrupted` and the reason that it was only checked
   SamplingLimits limits;    ///< per cell; a budget tightens them

@@ -15,9 +15,10 @@ class Gate {
   /// Error: as from the device's calls.
   static Result<Gate> create(Device& device);
 
-  /// Queues the gate: later work on `stream` waits until open(), at most one second after the
-  /// stream reaches the gate. The gate closed before must have been passed, and this object must
-  /// live until the new one has. Error: as launch() (compute/device/device.h).
+  /// Queues a closed gate: later work on `stream` waits until open(), at most one second after the
+  /// stream reaches the gate. Call it again only when the stream has passed the gate of the call
+  /// before. This object must live until the stream has passed. Error: as launch()
+  /// (compute/device/device.h).
   Status close(Stream& stream);
   void open();  ///< any thread may call it
   /// Returns whether the gate last opened because of its time limit and not because of open(). Call
@@ -31,7 +32,7 @@ class Gate {
   Buffer state_;  // pinned: two u32, see src/compute/kernels/gate.cu
   std::unique_ptr<Program> program_;
   Kernel* kernel_;
-  std::uint64_t ticks_;
+  std::uint64_t ticks_;  // one second of the device's clock
 };
 
 }  // namespace assay

@@ -28,6 +28,14 @@ std::optional<double> parse_cpus(std::string_view text) {
   return value >= least && value <= most ? std::optional(value) : std::nullopt;
 }
 
+/// Returns the kinds, sorted by name.
+std::vector<EnvironmentKind> environment_kinds() {
+  std::vector<EnvironmentKind> kinds = EnvironmentKindRegistry::entries();
+  std::sort(kinds.begin(), kinds.end(),
+            [](const EnvironmentKind& a, const EnvironmentKind& b) { return a.name < b.name; });
+  return kinds;
+}
+
 }  // namespace
 
 GpuAccess gpu_access() {
@@ -50,13 +58,6 @@ GpuAccess gpu_access() {
   if (access.amd) add_group("/dev/kfd");
   access.groups.assign(groups.begin(), groups.end());
   return access;
-}
-
-std::vector<EnvironmentKind> environment_kinds() {
-  std::vector<EnvironmentKind> kinds = EnvironmentKindRegistry::entries();
-  std::sort(kinds.begin(), kinds.end(),
-            [](const EnvironmentKind& a, const EnvironmentKind& b) { return a.name < b.name; });
-  return kinds;
 }
 
 Result<std::unique_ptr<Environment>> read_environment(const YamlValue& value, std::string_view file,

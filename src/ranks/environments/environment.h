@@ -21,8 +21,8 @@ namespace assay {
 
 /// How much of the machine a process may use.
 struct ResourceLimits {
-  std::vector<int> cpus;                      ///< CPUs it may run on; empty: all
-  std::optional<double> cpu_quota;            ///< CPU seconds per second: 0.1 is a tenth of one CPU
+  std::vector<int> cpus;            ///< CPUs it may run on; empty: all
+  std::optional<double> cpu_quota;  ///< CPU seconds per second, 0.1: a tenth of a CPU; empty: all
   std::optional<std::uint64_t> memory_bytes;  ///< empty: all
   bool any() const { return !cpus.empty() || cpu_quota || memory_bytes; }
 };
@@ -93,9 +93,6 @@ struct EnvironmentKind {
   Result<std::unique_ptr<Environment>> (*read)(const YamlReader& settings, std::string_view file);
 };
 using EnvironmentKindRegistry = Registry<EnvironmentKind>;
-
-/// Sorted by name.
-std::vector<EnvironmentKind> environment_kinds();
 
 /// Reads a map with `kind`, that kind's settings and the caller's additional keys, `more`. Error:
 /// usage, "FILE:LINE: ...".

@@ -33,8 +33,8 @@ using Handle = std::unique_ptr<Object, int (*)(Object*)>;
 
 class Rail {
  public:
-  /// Error: failed, naming the device and the step; unsupported, if a device's memory cannot be
-  /// registered, with every method tried.
+  /// Error: failed, naming the device and the step; unsupported if a GPU's memory cannot be
+  /// registered, with the reason why each method failed.
   static Result<std::unique_ptr<Rail>> create(std::shared_ptr<const Library> library, Port port,
                                               const FabricWindow& window, const FabricShape& shape,
                                               int queues);

@@ -1,4 +1,5 @@
-// RDMA through libibverbs: reliable connected queue pairs; one transport uses one or more ports.
+// Messages by RDMA through libibverbs: each queue of a transport is a reliable connected queue
+// pair, and a transport uses one or more ports.
 #pragma once
 
 #include <memory>
@@ -9,8 +10,9 @@
 
 namespace assay {
 
-/// Queue i uses port i modulo the number of ports. Error: failed, naming the device and the step;
-/// unsupported if the window cannot be registered, with every method tried.
+/// Makes one end. Queue i uses port i modulo the number of ports, of which there is at least one.
+/// Error: failed, naming the device and the step; unsupported if a window in a GPU's memory cannot
+/// be registered, with the reason why each method failed.
 Result<std::unique_ptr<Transport>> make_verbs_transport(
     std::shared_ptr<const verbs::Library> library, std::vector<verbs::Port> ports,
     const FabricWindow& window, const FabricShape& shape);

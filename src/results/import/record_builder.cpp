@@ -180,6 +180,8 @@ std::string iso_time(std::string_view text) {
     }
   }
   if (parts.tm_mon < 1 || parts.tm_mon > 12 || parts.tm_mday < 1 || parts.tm_mday > 31) return {};
+  constexpr int leap_second = 60;
+  if (parts.tm_hour > 23 || parts.tm_min > 59 || parts.tm_sec > leap_second) return {};
   std::string_view zone = text.substr(length);
   if (zone.starts_with('.')) {  // fractions of a second are dropped
     zone = zone.substr(std::min(zone.find_first_not_of("0123456789", 1), zone.size()));

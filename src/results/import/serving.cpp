@@ -15,6 +15,24 @@
 namespace assay {
 namespace {
 
+/// Counts of one result; nullopt if it does not report them.
+struct ServingCounts {
+  std::optional<double> prompts, completed, failed;  ///< requests: all, and how they ended
+  std::optional<double> empty;                       ///< replies without a token
+  std::optional<double> output_tokens;               ///< of all replies
+};
+
+/// Data from the arrays output_lens, ttfts, itls and, if it is there, errors of a detailed result.
+struct ServingArrays {
+  std::size_t requests = 0;
+  std::size_t succeeded = 0;           ///< without an error
+  std::size_t empty = 0;               ///< without an error, but also without a token
+  std::vector<double> ttfts;           ///< seconds, of the successful requests
+  std::vector<double> ttfts_nonempty;  ///< seconds, of the requests that returned a token
+  std::vector<double> itls;            ///< seconds, of all successful requests
+  std::vector<double> longest_stalls;  ///< seconds, the longest gap of each request that has any
+};
+
 /// Returns whether a reported and a recomputed value are equal up to rounding.
 bool agree(double stated, double computed) {
   return std::abs(stated - computed) <=
@@ -34,6 +52,48 @@ void compare(Draft& draft, const JsonNode& result, const std::string& key,
     draft.warn(line, fmt::format("{} is reported as {}, its arrays give {:.6f}", name,
                                  result.at(name), seconds * 1e3));
   }
+}
+
+/// Returns the arrays; nullopt without output_lens. If they are inconsistent or hold anything but
+/// numbers, returns nullopt, too, and says so in `problem`.
+std::optional<ServingArrays> serving_arrays(const JsonNode& result, std::string& problem) {
+  const JsonNode* outputs = result.find("output_lens");
+  if (outputs == nullptr || !outputs->is_array()) return std::nullopt;
+  const auto lengths = numbers_of(outputs);
+  const auto ttfts = numbers_of(result.find("ttfts"));
+  const JsonNode* itls = result.find("itls");
+  const JsonNode* errors = result.find("errors");
+  const auto has_length = [&](const JsonNode* array) {
+    return array != nullptr && array->is_array() && array->items.size() == outputs->items.size();
+  };
+  if (!lengths || !ttfts || ttfts->size() != lengths->size() || !has_length(itls) ||
+      (errors != nullptr && !has_length(errors))) {
+    problem = "its arrays output_lens, ttfts, itls and errors are inconsistent, not used";
+    return std::nullopt;
+  }
+  ServingArrays arrays;
+  arrays.requests = lengths->size();
+  for (std::size_t i = 0; i < arrays.requests; ++i) {
+    const bool error = errors != nullptr && !errors->items[i].text.empty();
+    if (error) continue;
+    ++arrays.succeeded;
+    arrays.ttfts.push_back((*ttfts)[i]);
+    if ((*lengths)[i] == 0) {
+      ++arrays.empty;
+    } else {
+      arrays.ttfts_nonempty.push_back((*ttfts)[i]);
+    }
+    const auto gaps = numbers_of(&itls->items[i]);
+    if (!gaps) {
+      problem = "its array itls contains something other than numbers, not used";
+      return std::nullopt;
+    }
+    arrays.itls.insert(arrays.itls.end(), gaps->begin(), gaps->end());
+    if (!gaps->empty()) {
+      arrays.longest_stalls.push_back(*std::max_element(gaps->begin(), gaps->end()));
+    }
+  }
+  return arrays;
 }
 
 ServingCounts counts_of(const JsonNode& result, const std::optional<ServingArrays>& arrays) {
@@ -149,46 +209,6 @@ void add_latencies(Record& record, const JsonNode& result, std::string_view key,
   }
 }
 
-std::optional<ServingArrays> serving_arrays(const JsonNode& result, std::string& problem) {
-  const JsonNode* outputs = result.find("output_lens");
-  if (outputs == nullptr || !outputs->is_array()) return std::nullopt;
-  const auto lengths = numbers_of(outputs);
-  const auto ttfts = numbers_of(result.find("ttfts"));
-  const JsonNode* itls = result.find("itls");
-  const JsonNode* errors = result.find("errors");
-  const auto has_length = [&](const JsonNode* array) {
-    return array != nullptr && array->is_array() && array->items.size() == outputs->items.size();
-  };
-  if (!lengths || !ttfts || ttfts->size() != lengths->size() || !has_length(itls) ||
-      (errors != nullptr && !has_length(errors))) {
-    problem = "its arrays output_lens, ttfts, itls and errors are inconsistent, not used";
-    return std::nullopt;
-  }
-  ServingArrays arrays;
-  arrays.requests = lengths->size();
-  for (std::size_t i = 0; i < arrays.requests; ++i) {
-    const bool error = errors != nullptr && !errors->items[i].text.empty();
-    if (error) continue;
-    ++arrays.succeeded;
-    arrays.ttfts.push_back((*ttfts)[i]);
-    if ((*lengths)[i] == 0) {
-      ++arrays.empty;
-    } else {
-      arrays.ttfts_nonempty.push_back((*ttfts)[i]);
-    }
-    const auto gaps = numbers_of(&itls->items[i]);
-    if (!gaps) {
-      problem = "its array itls contains something other than numbers, not used";
-      return std::nullopt;
-    }
-    arrays.itls.insert(arrays.itls.end(), gaps->begin(), gaps->end());
-    if (!gaps->empty()) {
-      arrays.longest_stalls.push_back(*std::max_element(gaps->begin(), gaps->end()));
-    }
-  }
-  return arrays;
-}
-
 void judge_serving(Draft& draft, Record& record, const JsonNode& result, std::size_t line) {
   std::string problem;
   const auto arrays = serving_arrays(result, problem);
@@ -218,7 +238,7 @@ std::string compact_time(std::string_view text) {
                      part(11, 2), part(13, 2));
 }
 
-std::string unix_time(double seconds) {
+std::string utc_time(double seconds) {
   constexpr double year_2000 = 946684800, year_2100 = 4102444800;
   if (!(seconds >= year_2000) || !(seconds < year_2100)) return {};
   const auto time = static_cast<std::time_t>(seconds);

@@ -40,8 +40,8 @@ struct Source {
 /// One of the ranks that measured a cell together.
 struct RankResult {
   TeamMember member;
-  std::string device;                    ///< "cuda:0", with its PCI address if it has one
-  std::optional<double> seconds;         ///< median of its samples, per repetition
+  std::string device;             ///< "cuda:0", with its PCI address if it has one
+  std::optional<double> seconds;  ///< median of its samples, per repetition; empty: it took no part
   std::optional<double> inside_seconds;  ///< SampleSet::inside of this rank
 };
 

@@ -20,7 +20,7 @@ constexpr const char* campaign_plan_name = "plan.yaml";
 constexpr const char* campaign_units_name = "units.jsonl";
 constexpr const char* campaign_measure_name = "measure.json";
 
-/// Bounds of a plan's margin, which is a share: 0.02 is 2%.
+/// Bounds, exclusive, of a plan's margin, which is a share: 0.02 is 2%.
 constexpr double least_margin = 0, most_margin = 1;
 
 /// One ended attempt at measuring an environment: one process.
@@ -28,8 +28,8 @@ struct CampaignUnit {
   std::string environment;  ///< its name, which is also the folder in DIR that holds its records
   std::string run;          ///< id of the run; empty if the process never reported one
   std::size_t pair = 0;     ///< units with the same number were measured one after the other
-  /// It measured every cell, or it is a retry in which only some cells failed. Incomplete units are
-  /// not used.
+  /// Whether it measured every cell, or it is a retry and measured some of them. Incomplete units
+  /// are not used.
   bool complete = false;
 };
 
@@ -59,10 +59,11 @@ Result<CampaignTerms> read_terms(const std::filesystem::path& folder);
 /// Returns for how many consecutive pairs the order of their units is drawn at once. It is 1, or 2
 /// in campaigns of an older version of assay, which measured the second pair in the reverse order
 /// of the first. A folder with units but without this information counts as an old one, whose pairs
-/// prove less. For a folder without units it is 1.
+/// prove less. A file that cannot be read lacks the information. For a folder without units it
+/// is 1.
 std::size_t read_pairs_per_draw(const std::filesystem::path& folder);
 
-/// Returns whether `path` is a folder with the two files of a campaign.
+/// Returns whether `path` is a folder with plan.yaml and units.jsonl.
 bool is_campaign(const std::filesystem::path& path);
 
 /// Returns the name under which environment `name` is measured a second time in every pair:

@@ -62,6 +62,11 @@ Json to_json(const TelemetrySummary& summary) {
   return json;
 }
 
+/// Returns a number, or null for NaN.
+Json number_or_null(double value) {
+  return std::isnan(value) ? Json() : Json(value);
+}
+
 Json channels_to_json(const TelemetryTrace& trace) {
   Json json = Json::object();
   for (std::size_t i = 0; i < trace.channels.size(); ++i) {
@@ -131,10 +136,6 @@ Result<TelemetrySummary> read_telemetry_summary(const JsonReader& json) {
 }
 
 }  // namespace
-
-Json number_or_null(double value) {
-  return std::isnan(value) ? Json() : Json(value);
-}
 
 Json to_json(const Telemetry& telemetry) {
   const TelemetryTrace& trace = telemetry.trace;

@@ -13,7 +13,4 @@ Json to_json(const Telemetry& telemetry);
 /// usage, naming the field.
 Result<Telemetry> telemetry_from_json(const JsonReader& json);
 
-/// Returns a number, or null for NaN.
-Json number_or_null(double value);
-
 }  // namespace assay

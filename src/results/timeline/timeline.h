@@ -138,9 +138,9 @@ class Timeline {
   /// Lets is_full() return true once the timeline takes more than `most` bytes.
   void limit_bytes(std::size_t most) { most_bytes_ = most; }
 
-  std::string file;                     ///< the first file, as the user named it
-  std::string format;                   ///< the reader's name
-  std::optional<int> rank, world_size;  ///< world_size: the number of all ranks; as in the trace
+  std::string file;                            ///< the first file, as the user named it
+  std::string format;                          ///< the reader's name
+  std::optional<int> rank, world_size;         ///< and number of all ranks; empty: not in the trace
   std::map<std::string, TraceDevice> devices;  ///< by the names of TraceLane::process
   std::int64_t epoch = 0;                      ///< ns since 1970 of the trace's time 0; 0: unknown
   bool grid_in_work_items = false;  ///< grids of all kernels count work-items, not blocks

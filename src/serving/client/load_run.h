@@ -30,15 +30,16 @@ struct LoadPlan {
   double send_seconds = 0;          ///< no request is sent after this time; 0: no limit
   Balance balance = Balance::least;
   std::uint64_t seed = 0;  ///< for Balance::random, and for the ramp
-  /// Tokens that servers add to every prompt by a chat's template.
+  /// Tokens that servers add to every prompt by a chat's template: RequestLog::prompt_asked has
+  /// them.
   std::uint64_t template_tokens = 0;
   RequestOptions request;
   std::string fields;  ///< extra HTTP header lines, "Name: value\r\n"
 };
 
-/// Progress of a run.
+/// Progress of a run. `total` counts all prompts, also those that a limit keeps from being sent.
 struct LoadState {
-  double seconds = 0;
+  double seconds = 0;                                                     ///< since the start
   std::size_t total = 0, sent = 0, ended = 0, failed = 0, in_flight = 0;  ///< requests
   std::uint64_t events = 0;                                               ///< stream events so far
   double last_ttft = -1;  ///< TTFT of the reply with a token that ended last; negative: none yet
@@ -53,8 +54,8 @@ struct LoadOutcome {
 
 /// Returns when all replies have ended or are given up, also because a stop was requested.
 /// `stop_requested` and `progress`, both of which may be empty, are called ten times a second in
-/// this thread, the former also before each request that is made before the clock starts. Error:
-/// usage if there is nothing to send or nowhere to send it, or a closed loop has no
+/// this thread, the former also while requests and connections are prepared before the start.
+/// Error: usage if there is nothing to send or nowhere to send it, or a closed loop has no
 /// max_concurrency.
 Result<LoadOutcome> run_load(const LoadPlan& plan, const Prompts& prompts,
                              const std::vector<Endpoint>& targets,

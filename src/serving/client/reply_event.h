@@ -11,7 +11,7 @@
 namespace assay {
 
 /// The contents of the object, read in one pass without building a tree: at 100,000 events per
-/// second most of the client's time is spent here.
+/// second most of the client's time is spent here. An optional is empty if the object lacks it.
 struct ReplyEvent {
   /// The event stands for output, by vLLM's rule: its `choices` are not empty. Two kinds do not
   /// count: an event that only opens a chat reply (`role`), which would time the HTTP server's

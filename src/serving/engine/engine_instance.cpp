@@ -27,7 +27,9 @@ EngineInstance::EngineInstance(server::Loop& loop, const server::ServedModelFact
 
 std::optional<Error> EngineInstance::failure() const {
   if (!events_there_.is_open()) {
-    return Error{ErrorKind::exhausted, "the server has no files left to hear of tokens"};
+    return Error{ErrorKind::exhausted,
+                 "too many files are open, so the server cannot hear of new tokens; "
+                 "raise `ulimit -n`"};
   }
   return engine_.state().failure;
 }

@@ -21,7 +21,8 @@ class EngineInstance final : public server::Instance, public server::TokenSource
   void shut_down();
   void cancel(std::uint64_t id) override;
   std::uint64_t requests() const { return requests_; }  ///< answered, or begun to be
-  /// Returns why the engine has ended, or that no file was left to hear of its tokens; else empty.
+  /// Returns why the engine has ended, or that no file descriptor was left to hear of its
+  /// tokens; else empty.
   std::optional<Error> failure() const;
   /// Returns the message of failure().
   std::string problem() const override;

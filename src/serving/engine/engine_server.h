@@ -22,18 +22,18 @@ struct EngineServerSettings {
 
 class EngineServer {
  public:
-  /// Checks the device by a small version of the model, makes the engine and starts listening; of
-  /// ranks that share the model rank 0 does, while the others call follow_server(). `device` and
-  /// the ranks must outlive it. Error: usage if the address or the name is invalid; unavailable,
-  /// naming the port; verification if the small version is wrong; as Engine::start(); of the
-  /// device.
+  /// Checks the device by check_decoder() with a small version of the model, makes the engine and
+  /// starts listening. If several ranks share the model, rank 0 calls this and the others call
+  /// follow_server(). `device` and the ranks must outlive it. Error: usage if the address or the
+  /// name is invalid; unavailable, naming the port; verification if the small version is wrong; as
+  /// Engine::start(); of the device.
   static Result<std::unique_ptr<EngineServer>> open(Device& device,
                                                     const EngineServerSettings& settings);
   virtual ~EngineServer() = default;
 
   /// Returns the server's URL: "http://127.0.0.1:8000".
   virtual std::string url() const = 0;
-  /// The relative distance of the small version's logits from the reference.
+  /// DecoderGate::error of that check: the relative distance of logits from the reference.
   virtual double gate_error() const = 0;
   /// Names what computes the attention of whole prompts: "library (cuDNN 9.19.0)", "own" or
   /// "cache".
@@ -44,16 +44,16 @@ class EngineServer {
   virtual std::string cache_type() const = 0;
   /// Serves until stop() returns true, here or on a rank that shares the model; stop() is called
   /// ten times a second. Then it ends all replies. Error: of the device; failed, naming a rank that
-  /// is lost; exhausted, if no file was left to hear of tokens.
+  /// is lost; exhausted, without a free file descriptor for the engine's notifications.
   virtual Status run(const std::function<bool()>& stop) = 0;
   /// Requests that were answered, or begun to be.
   virtual std::uint64_t requests() const = 0;
   virtual EngineState state() const = 0;
 };
 
-/// The work of ranks other than 0: their part of each pass, until rank 0 ends. `stop`: whether this
-/// rank was asked to; then rank 0 ends them all. Error: of the device; verification, if the small
-/// version is wrong; failed, naming a rank that is lost.
+/// Does the work of a rank other than 0, its part of each pass, until rank 0 ends. If `stop`
+/// returns true, rank 0 ends all ranks. Error: of the device; verification, if the small version is
+/// wrong; failed, naming a rank that is lost.
 Status follow_server(Device& device, const ExecutorSettings& settings,
                      const std::function<bool()>& stop);
 

@@ -17,7 +17,7 @@
 
 namespace assay {
 
-/// The most seconds a reply may take to count as good.
+/// The most seconds a reply may take to count as good. Empty: no limit.
 struct GoodputLimits {
   std::optional<double> ttft, tpot, itl, e2el;  ///< `itl`: the reply's mean
 
@@ -30,7 +30,7 @@ struct OfferedLoad {
   /// cap, a closed loop.
   double request_rate = std::numeric_limits<double>::infinity();
   double burstiness = 1;                       ///< 1/CV^2 of the gaps between arrivals
-  std::optional<std::size_t> max_concurrency;  ///< the cap on requests in flight
+  std::optional<std::size_t> max_concurrency;  ///< the cap on requests in flight; empty: none
   std::size_t num_prompts = 0;
 
   bool is_open_loop() const { return std::isfinite(request_rate); }
@@ -89,7 +89,8 @@ struct LittlesLaw {
   double difference = 0;  ///< (predicted - in_flight) over the larger of the two
 };
 
-/// Whether the server kept up with what was offered.
+/// Whether the server kept up with what was offered. The optionals are empty in a closed loop, and
+/// the slopes where there are too few requests.
 struct Saturation {
   bool saturated = false;
   std::optional<double> achieved_share;   ///< achieved rate over the offered rate

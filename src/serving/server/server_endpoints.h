@@ -12,7 +12,7 @@ namespace assay::server {
 
 /// What clients see of a model.
 struct ServedModelFacts {
-  std::string name;                   ///< a plain one
+  std::string name;                   ///< one that check_model_name() accepts
   std::string owner;                  ///< "owned_by" of /v1/models
   std::uint64_t max_length = 131072;  ///< tokens of prompt and reply
   std::uint32_t vocabulary = 128256;  ///< token ids are below it

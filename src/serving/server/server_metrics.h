@@ -26,7 +26,7 @@ struct ServerMetrics {
 /// A page in Prometheus' text format, of one server.
 class MetricsPage {
  public:
-  /// `model`: a plain name.
+  /// `model`: ServedModelFacts::name.
   explicit MetricsPage(std::string_view model);
 
   void gauge(std::string_view name, std::string_view help, double value) {

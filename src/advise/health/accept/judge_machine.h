@@ -1,4 +1,5 @@
 // Judges a machine by limits: pure functions of the limits, the records and what the doctor read.
+// A subject below is what a line is judged for: a GPU, a pair of GPUs, or what a check looked at.
 #pragma once
 
 #include <map>
@@ -19,8 +20,8 @@ namespace assay::health {
 
 enum class LineVerdict {
   pass,
-  fail,  ///< the whole interval is beyond the limit, a result is wrong, an argument of the kernel
-         ///< is missing, or a check failed
+  fail,  ///< the whole confidence interval is beyond the limit, a result is wrong, an argument of
+         ///< the Linux kernel is missing, or a check failed
   unknown,  ///< the interval contains the limit, or nothing could be measured or checked
 };
 std::string_view name_of(LineVerdict verdict);  ///< "PASS"
@@ -28,14 +29,16 @@ std::string_view name_of(LineVerdict verdict);  ///< "PASS"
 /// What a machine says about itself, as far as limits ask for it.
 struct MachineFacts {
   std::vector<Gpu> gpus;                    ///< those that this process may use
-  std::optional<std::string> command_line;  ///< the kernel's; nullopt: it cannot be read
-  /// Size of the host's memory, an interval where the kernel does not tell what firmware reserves.
+  std::optional<std::string> command_line;  ///< the Linux kernel's; nullopt: it cannot be read
+  /// Size of the host's memory, an interval where Linux does not show what firmware reserves.
+  /// Nullopt: it cannot be read.
   std::optional<Interval> memory_bytes;
   std::vector<FoldedFinding> findings;  ///< of the doctor
-  /// The devices that are accepted, such as "hip:3", each with the reason for which it could not be
-  /// measured; empty if it was.
+  /// The devices to judge, such as "hip:3", each with the reason for which it could not be
+  /// measured; the reason is empty if it was measured. Devices with records of their own are
+  /// judged, too.
   std::map<std::string, std::string> devices;
-  bool emulated = false;  ///< the GPUs are, so that no line of a cell is measured
+  bool emulated = false;  ///< whether the GPUs are emulated, so that no cell is measured
 };
 /// Reads all members but `devices` and `emulated`, which the caller knows.
 MachineFacts read_machine_facts(const Machine& machine, const Diagnosis& diagnosis);
@@ -44,14 +47,17 @@ MachineFacts read_machine_facts(const Machine& machine, const Diagnosis& diagnos
 struct JudgedLine {
   LimitLine line;
   LineVerdict verdict = LineVerdict::unknown;
-  /// 95% interval of the worst GPU or pair, or of the mean over all, in the line's unit.
+  /// What the worst subject has, in the line's unit: the 95% interval of a measured value, or a
+  /// fact of the machine. For a mean, the means of all lower and of all upper ends. Nullopt: no
+  /// value.
   std::optional<Interval> found;
-  std::string subject;  ///< the worst one, as device_label(); empty for a mean, or if a line of
-                        ///< a cell or a fact has only one
-  std::size_t subjects = 0;  ///< how many GPUs, pairs or subjects of a check were judged
-  std::string reason;        ///< why it is UNKNOWN, or what is wrong
+  /// The worst subject: "hip:3, 0000:3b:00.0", "from=0 to=3". Empty if a line of a cell or a fact
+  /// has only one, and for a mean of values that all could be measured.
+  std::string subject;
+  std::size_t subjects = 0;  ///< how many were judged
+  std::string reason;        ///< why it is UNKNOWN, or what is wrong; what a check found
 
-  /// Returns what was found, and of which device: "4.213 TB/s to 4.221 TB/s, hip:3 of 8".
+  /// Returns found, subject and reason: "4.213 TB/s to 4.221 TB/s, hip:3, 0000:3b:00.0 of 8".
   std::string found_text() const;
 };
 
@@ -62,23 +68,25 @@ bool is_for_node(const LimitLine& line);
 /// Returns whether several ranks measure the line together.
 bool is_for_ranks(const LimitLine& line);
 
-/// Returns the due lines that several GPUs measure together, if there is a single GPU, no line asks
-/// for a number of GPUs, and another line is due; otherwise nothing.
+/// Returns the due lines that a machine with one GPU is not judged by, because several GPUs measure
+/// them together. The list is empty if there are several GPUs, if a line of the limits asks for a
+/// number of GPUs, or if no other line is due.
 std::vector<LimitLine> left_out_lines(const Limits& limits, Thoroughness thoroughness,
                                       std::span<const Record> records, const MachineFacts& facts);
 /// Returns why a single device cannot measure the line, and what measures it there, if anything
 /// can.
 std::string why_left_out(const LimitLine& line);
 
-/// Judges the lines that are due, except left_out_lines(). A device without a record of a line's
-/// cell makes that line UNKNOWN, unless another one fails it. If a single GPU can measure no due
-/// line, all of them are UNKNOWN. Checks of the doctor that failed and that no due line names are
-/// lines of their own, which come last. If no check failed and there are findings, one line
-/// "doctor" passes.
+/// Judges the lines that are due, except left_out_lines(). Each record of a line's cell is one of
+/// its subjects. Facts of GPUs are judged for those that the limits are about. A device without a
+/// record of a line's cell makes that line UNKNOWN, unless another device fails it. If there is one
+/// GPU and all due lines need several, these lines are UNKNOWN. Each check of the doctor that
+/// failed and that no due line names is a line of its own; these come last. If no check failed and
+/// there are findings, a line "doctor" passes in their place.
 std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroughness,
                                       std::span<const Record> records, const MachineFacts& facts);
 
-/// Returns FAIL if any line fails, else UNKNOWN if any is, else PASS.
+/// Returns FAIL if any line fails, else UNKNOWN if any is, else PASS, also without lines.
 LineVerdict verdict_of(std::span<const JudgedLine> lines);
 
 std::string device_name(const DeviceFacts& facts);  ///< "hip:3"

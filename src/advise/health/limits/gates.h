@@ -36,7 +36,8 @@ struct GateFile {
   std::string file;    ///< its path
   std::string format;  ///< "cvs", "RVS", "NHC", "assay"; empty if it could not be read
   std::vector<Gate> gates;
-  std::optional<bool> enforced;   ///< enforce_thresholds of cvs's configuration beside the file
+  /// The value of enforce_thresholds in cvs's configuration beside the file; empty: there is none.
+  std::optional<bool> enforced;
   std::size_t without_limit = 0;  ///< tests in the file that have no limit at all
   std::string problem;            ///< why it could not be read
 

@@ -32,8 +32,8 @@ namespace assay::health {
 enum class LimitKind { specification, vendor_acceptance, measured_population };
 std::string_view name_of(LimitKind kind);  ///< "vendor acceptance"
 
-/// How thorough an acceptance is. A line of limits has the least thorough one that measures it: a
-/// quick line is measured in all three, and a full line only in the full acceptance.
+/// How thorough an acceptance is. An acceptance measures the lines of its own level and of those
+/// before it: a quick line is measured in all three, and a full line only in the full acceptance.
 enum class Thoroughness { quick, normal, full };
 
 /// One item of a file's list `limits`: a quantity and its limit. Exactly one of `cell`, `machine`
@@ -50,12 +50,12 @@ struct LimitLine {
   std::string check;     ///< id of a check of the doctor
   bool at_most = false;  ///< whether `value` is an upper limit; false: a lower one
   double value = 0;      ///< the limit, converted to `unit`
-  std::string unit;      ///< the metric's own unit: "bytes/s" where the file says "MB/s"
+  std::string unit;      ///< the metric's or fact's own: "bytes/s" where the file says "MB/s"
   std::vector<std::string> has;  ///< kernel arguments, one of which must be there
   bool over_mean = false;  ///< the mean over all GPUs, or pairs of GPUs, is judged, not the worst
   Thoroughness thoroughness = Thoroughness::normal;
   LimitKind kind = LimitKind::specification;
-  std::string source, date;  ///< where and when the limit was published or measured
+  std::string source, date;  ///< where and when it was published or measured, as written
   std::string doubts;  ///< why the limit may be wrong or not comparable; empty: no known reason
   std::string sample;  ///< which nodes a measured limit comes from, as text: key `n` of the file
   int line = 0;        ///< number of the text line in the file
@@ -71,7 +71,7 @@ struct Limits {
   std::string file;  ///< for messages: "mi300x.yaml" or the given path
   std::string name, description;
   /// The devices that the limits apply to: a part of the name, the whole name after "=", or a PCI
-  /// device id. Empty: all devices.
+  /// device id, each with the case as written. Empty: all devices.
   std::vector<std::string> devices;
   std::vector<LimitLine> lines;
   std::vector<std::string> not_covered;  ///< what the source asks for but no line judges

@@ -1,4 +1,5 @@
-// Data of collectives as the device writes and checks it, against the host's arithmetic.
+// Checks the data of collectives (measure/benchmarks/collective/collective_data.h), which a device
+// writes and checks, against the host's arithmetic and against another device.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +11,14 @@
 
 namespace assay::selftest {
 
-/// Checks that contributions which the device writes and the host reduces, in either order of
-/// ranks, have the bits that the device's check expects, and that it finds wrong ones. `elements`:
+/// Checks the device's check: it must accept what the host reduces from contributions that the
+/// device writes, in rising and in falling order of ranks, and find two wrong elements. `elements`:
 /// at least 1000. Error: verification; as the device's calls.
 Status check_reduced_data(Device& device, Stream& stream, DataType type, Reduction reduction,
                           int ranks, std::size_t elements);
 
-/// Checks that two devices write the same bits. Error: verification; as the devices' calls.
+/// Checks that `other` accepts the bits that `device` writes. Error: verification; as the devices'
+/// calls.
 Status check_same_bits(Device& device, Stream& stream, Device& other, Stream& other_stream,
                        DataType type, std::size_t elements);
 

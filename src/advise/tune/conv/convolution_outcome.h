@@ -67,7 +67,7 @@ struct ConvolutionOutcome {
   double gain = 1, gain_low = 1, gain_high = 1;
   bool faster = false, slower = false;  ///< proven
   bool equal = false;                   ///< proven equal within the margin
-  std::optional<double> floor_seconds;  ///< lower limit of the seconds, by the roofline
+  std::optional<double> floor_seconds;  ///< lower limit, by the roofline; empty: peaks are unknown
   /// The tuned record is not proven faster, but may remain in a database, because
   /// take_back_unproven() could not revert it.
   bool stays = false;

@@ -20,7 +20,7 @@ struct ProductSolution {
   std::string library;    ///< "hipblaslt"
   std::string algorithm;  ///< GemmAlgorithm::name (compute/vendor/blas/blas.h), "algo=66 tile=20";
                           ///< it includes parameters
-  std::optional<std::int64_t> index;  ///< the library's index of the solution
+  std::optional<std::int64_t> index;  ///< the library's index of the solution; empty: it has none
   std::string solution, kernel;  ///< the library's names of the solution and its kernel, or empty
 
   bool operator==(const ProductSolution&) const = default;
@@ -61,8 +61,9 @@ struct ProductOutcome {
   double fastest_seconds = 0;  ///< the same with `fastest`
   /// The speed of `fastest` divided by that of `usual`, with its 95% interval; 1 without a proof.
   double gain = 1, gain_low = 1, gain_high = 1;
-  std::optional<double> floor_seconds;  ///< lower limit of the seconds of one GEMM, by the roofline
-  double spent_seconds = 0;             ///< seconds that the tuning of this GEMM took
+  /// Lower limit of the seconds of one GEMM, by the roofline; empty: the peaks are unknown.
+  std::optional<double> floor_seconds;
+  double spent_seconds = 0;  ///< seconds that the tuning of this GEMM took
 
   double best_seconds() const { return proven ? fastest_seconds : usual_seconds; }
 };

@@ -28,7 +28,7 @@ struct TunableKey {
 struct TunableRow {
   TunableKey key;
   std::string solution;             ///< "Default", "Gemm_Hipblaslt_1219", "Gemm_Rocblas_-72"
-  std::optional<std::string> rest;  ///< "0.0196817", "0.01,BLAS_PARAMS: {...}"
+  std::optional<std::string> rest;  ///< "0.0196817", "0.01,BLAS_PARAMS: {...}"; empty: nothing
 
   bool operator==(const TunableRow&) const = default;
   /// Returns the time at the beginning of `rest`; nullopt if there is none.

@@ -12,7 +12,8 @@ namespace assay::lt {
 
 class Descriptors;
 
-/// The functions that read, change and check an algorithm's settings; null if missing.
+/// The functions that read, change and check an algorithm's settings; null if missing. They are
+/// those of cublasLt.h and return its status, 0 for success. An algorithm is GemmAlgorithm::data.
 struct AlgorithmFunctions {
   int (*get_config)(const void* algorithm, int attribute, void* value, std::size_t bytes,
                     std::size_t* written) = nullptr;
@@ -28,20 +29,23 @@ struct AlgorithmFunctions {
 };
 AlgorithmFunctions bind_algorithm_functions(const SharedLibrary& library);
 
-/// Returns the settings that cuBLASLt exposes: "algo=66 tile=24 stages=35 cluster=5 ...".
+/// Returns the settings that cuBLASLt exposes, by its own numbers: "algo=66 tile=24 stages=35
+/// cluster=5 ...". The text is empty without get_config.
 std::string describe_algorithm(const AlgorithmFunctions& functions, const void* algorithm);
 
-/// Varies each of the first few `listed` algorithms in its tile, cluster shape, custom option or
-/// block order, one at a time. Returns at most `most` that the library says can run within
-/// `workspace_bytes`, none of them in `listed`; none at all if a function is missing.
+/// Varies each of the first three `listed` algorithms in its custom option, order of blocks
+/// ("swizzle"), cluster shape or tile, one at a time and in this order. Returns at most `most` that
+/// the library says can run within `workspace_bytes`, none of them in `listed`; none at all without
+/// set_config, get_capability or check. Nothing is timed.
 std::vector<GemmAlgorithm> neighbours(const AlgorithmFunctions& functions, Handle handle,
                                       const Descriptors& descriptors,
                                       const std::vector<GemmAlgorithm>& listed,
                                       std::size_t workspace_bytes, std::size_t most);
 
-/// Returns further algorithms: more variations of more of the `listed` ones, and every algorithm id
-/// with every tile and number of stages and a few splits of k. At most `most`, none of them in
-/// `listed`; the search ends after 30,000 candidates, which take seconds. Error: as status_error()
+/// Returns further algorithms: as neighbours(), but for the first 16 of `listed`, and then every
+/// algorithm id with every tile, every number of stages and k split into 1, 2, 4 and 8. The ids are
+/// left out without get_ids or init. At most `most` are returned, none of them in `listed`; the
+/// search ends after 30,000 candidates, which take seconds. Error: as status_error()
 /// (lt_descriptors.h) if the library cannot list its ids.
 Result<std::vector<GemmAlgorithm>> all_variations(const AlgorithmFunctions& functions,
                                                   const Library& library, Handle handle,

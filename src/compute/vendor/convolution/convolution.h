@@ -18,7 +18,8 @@
 
 namespace assay {
 
-/// Device addresses. The problem's direction determines which of them is written.
+/// Device addresses of tensors in the problem's type and layout. Its direction determines which of
+/// them is written.
 struct ConvolutionOperands {
   void* x = nullptr;
   void* w = nullptr;
@@ -60,8 +61,8 @@ class ConvolutionPlan {
   /// Must be called before these operands are first used, and again when w has changed: in the
   /// forward pass a library may keep w in a private layout, as weights do not change in inference.
   virtual Status prepare(Stream&, const ConvolutionOperands&) { return {}; }
-  /// `workspace` has workspace_bytes() bytes and can be shared by all work of one stream. Error:
-  /// failed with the library's status.
+  /// `workspace` is device memory of workspace_bytes() bytes, which all work of one stream can
+  /// share. Error: failed with the library's status.
   Status enqueue(Stream& stream, const ConvolutionOperands& operands, void* workspace) {
     return queue_operation(
         stream, [&] { return queued_convolution(problem_); },

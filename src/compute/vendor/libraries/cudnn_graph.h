@@ -1,5 +1,7 @@
-// Builds a graph of cuDNN's operations: tensors and operations are descriptors, made one after the
-// other.
+// Builds a graph of cuDNN's operations. Tensors, operations and the graph itself are descriptors of
+// cuDNN, each of which refers to others by address. Functions below that return an address return
+// that of a descriptor, which stays valid as long as the builder or the graph that it makes.
+// Errors: as Library::error().
 #pragma once
 
 #include <cstdint>
@@ -10,15 +12,16 @@
 
 namespace assay::cudnn {
 
-/// A tensor to be made.
+/// A tensor to be made, aligned to 16 bytes.
 struct TensorSpec {
   int type = data::f32;
-  std::vector<std::int64_t> dimensions = {1, 1, 1, 1};
-  std::vector<std::int64_t> strides = {1, 1, 1, 1};
-  std::int64_t id = 0;    ///< identifies the operand bound to it; 0: virtual, never in memory
+  std::vector<std::int64_t> dimensions = {1, 1, 1, 1};  ///< as many as strides
+  std::vector<std::int64_t> strides = {1, 1, 1, 1};     ///< in elements
+  std::int64_t id = 0;    ///< Operand::id of its memory; 0: virtual, never in memory
   bool by_value = false;  ///< a single value in host memory
-  /// A tensor of i32 [batch + 1, 1, 1, 1] with the element at which each sequence of the batch
-  /// begins, used instead of the first stride; or null.
+  /// Address of a tensor of i32 [batch + 1, 1, 1, 1], which holds the element at which each
+  /// sequence of the batch begins, and the end. It replaces the first stride. Null: the first
+  /// stride applies.
   void* ragged = nullptr;
 
   TensorSpec as(int other_type) const {
@@ -38,7 +41,7 @@ struct TensorSpec {
   }
 };
 
-/// A finalized graph with the descriptors that it consists of.
+/// A finalized graph, which owns the descriptors that it consists of. The library must outlive it.
 class OperationGraph {
  public:
   const Descriptor& descriptor() const { return parts_.back(); }
@@ -54,19 +57,19 @@ class OperationGraph {
   std::size_t operations_;
 };
 
-/// Makes one part after the other. The builder owns tensors, which are referred to by their
-/// descriptors. The library must outlive the graph.
+/// Makes a graph, operands before the operations that use them. Derived classes add functions for
+/// operations.
 class GraphBuilder {
  public:
   explicit GraphBuilder(const Library& library) : library_(library) {}
 
-  /// Returns the address of the tensor's descriptor.
   Result<void*> tensor(const TensorSpec& spec);
-  /// Finalizes a descriptor that an operation refers to, keeps it, and returns its address.
+  /// Finalizes a descriptor that other parts refer to, keeps it, and returns its address.
   Result<void*> keep(Descriptor made);
   /// Finalizes an operation and appends it to the graph.
   Status keep_operation(Descriptor made);
-  /// Makes the graph and ends the builder's use. `role` is for messages: "attention's graph".
+  /// Makes the graph; the builder is of no use afterwards. `handle` is Handle::get(). `role` is for
+  /// messages, "attention's graph", and must outlive the graph.
   Result<OperationGraph> finish(void* handle, std::string_view role);
 
  protected:

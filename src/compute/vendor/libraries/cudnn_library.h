@@ -19,7 +19,8 @@ struct Library {
   /// Returns the library's name and version: "cuDNN 9.19.0".
   std::string name() const;
   /// Returns the error "cuDNN 9.19.0: CALL: CUDNN_STATUS_... (3000): the library's explanation". It
-  /// is unsupported if the status is 3000 to 3999, otherwise failed. Calls below fail with it.
+  /// is unsupported if the status is 3000 to 3999, exhausted without memory, otherwise failed.
+  /// Calls below fail with it.
   Error error(std::string_view call, int status) const;
   /// Returns ok, or the same error, for a call that may have succeeded.
   Status check(std::string_view call, int status) const;
@@ -31,7 +32,7 @@ Result<Library> load();
 /// Owns one descriptor of the library and destroys it. The library must outlive it.
 class Descriptor {
  public:
-  /// `role` is for messages: "a tensor".
+  /// `role` is for messages: "a tensor". It must outlive the descriptor.
   static Result<Descriptor> create(const Library& library, int type, std::string_view role);
   Descriptor(Descriptor&& other) noexcept
       : library_(other.library_),

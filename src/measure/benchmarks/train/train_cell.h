@@ -17,20 +17,22 @@
 
 namespace assay {
 
-/// With a fixed number of timed steps, this number of others comes before them.
+/// With a fixed number of timed steps, this number of untimed ones, which warm up, comes before
+/// them.
 inline constexpr std::size_t steps_before_timed = 4;
 
+/// `output` and `steps_between_evaluations` are for the benchmark finetune only.
 struct TrainCell {
-  std::unique_ptr<TrainModel> model;
-  bool graph = true;
+  std::unique_ptr<TrainModel> model;  ///< never null
+  bool graph = true;                  ///< a step is one replayed graph, not single launches
   int ranks = 1;
   std::string library;           ///< name of the communication library; "none" if ranks train alone
   bool chooses_library = false;  ///< `library` is "fastest": it is chosen by measuring
   std::string data;              ///< "synthetic" or a file
   std::vector<std::uint64_t> buckets;  ///< bucket sizes in bytes to choose from; empty: the model's
   std::optional<std::size_t> steps;  ///< number of steps to time; empty: until the time is precise
-  std::string from, save;  ///< checkpoints to load first and to write at the end; empty: none
-  /// The loss of the batches held back is computed whenever these have passed; 0: at the end only.
+  std::string from, save;  ///< files: checkpoints to load first and write at the end; empty: none
+  /// The validation loss is computed after every such number of steps; 0: at the end only.
   std::uint64_t steps_between_evaluations = 0;
   std::string output;  ///< folder for what was learnt, as other programs read it; empty: none
 };
@@ -40,7 +42,7 @@ const std::vector<Axis>& train_axes();
 std::vector<Axis> axes_of_training(const std::vector<std::string>& names);
 
 /// The cell with its number of ranks and its communication library decided for the team; several
-/// cells for ranks=powers.
+/// cells for ranks=powers. Axes that have no meaning for ranks that train alone become "none".
 std::vector<Cell> decide_ranks(const Cell& cell, const Device& device, const Team& team);
 /// The cell with those "auto" values decided that depend on the device and the model: model, batch,
 /// sequence, precision, rate, sums and attention. In bucket and steps "auto" is a value of its own.

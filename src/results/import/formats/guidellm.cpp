@@ -109,7 +109,7 @@ class Guidellm final : public Importer {
     Record& record = draft.add(Cell("serving", std::move(axes)), line);
     for (const Distribution& kind : distributions) add_distribution(record, *metrics, kind);
     if (const JsonNode* times = benchmark.find("scheduler_metrics")) {
-      record.time = unix_time(times->number_at("start_time").value_or(0));
+      record.time = utc_time(times->number_at("start_time").value_or(0));
     }
     judge(record, benchmark, *metrics);
   }

@@ -32,6 +32,15 @@ std::string operations_without_results(const std::string& cell) {
   return names;
 }
 
+TEST(CheckedWork, IsOfOneCell) {
+  auto backends = make_backends();
+  const auto device = open_device(backends, "cpu").value();
+  EXPECT_TRUE(work_of_cell("gemm shape=64 dtype=f32", *device).ok());
+  for (const char* text : {"gemm shape=64 f32", "gemm shape=64,96 dtype=f32", "no shape=64", ""}) {
+    EXPECT_EQ(work_of_cell(text, *device).error().kind, ErrorKind::usage) << text;
+  }
+}
+
 TEST(CheckedWork, LearnsWhatOperationsWriteThatGiveTheResultsOfTheRunBefore) {
   EXPECT_EQ(operations_without_results("prefill model=1L2H2K32D64C128F256V prompt=16"), "");
 }

@@ -49,7 +49,8 @@ TEST(ExternalCommand, MistakesNameTheirLine) {
             "s.yaml:4: a command has either \"format\" (of `assay import`) or \"metrics\", not "
             "both; without either its run time is measured");
   EXPECT_EQ(problem("{command: [x], name: 'a b', format: f}"),
-            "s.yaml:4: \"a b\" is not a valid name; allowed: letters, digits, _ - .");
+            "s.yaml:4: \"a b\" is not a valid name; allowed: 1 to 64 letters, digits, _ - . "
+            "without . in front");
   EXPECT_EQ(problem("{command: [x], name: memory, format: f}"),
             "s.yaml:4: the command's name \"memory\" is that of a benchmark; choose another");
   EXPECT_THAT(problem("{command: [x], name: a, metrics: [{name: m, regex: '(', unit: s, better: "

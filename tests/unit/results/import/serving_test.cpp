@@ -150,14 +150,19 @@ TEST(ImportServing, TimesAndRates) {
   EXPECT_EQ(iso_time("2026-01-02T03:04:05.123456Z"), "2026-01-02T03:04:05Z");
   EXPECT_EQ(iso_time("2026-01-01T01:04:05+02:30"), "2025-12-31T22:34:05Z");
   EXPECT_EQ(iso_time("2026-13-02T03:04:05Z"), "");
+  EXPECT_EQ(iso_time("2026-01-02T24:04:05Z"), "");
+  EXPECT_EQ(iso_time("2026-01-02T03:60:05"), "");
+  EXPECT_EQ(iso_time("2026-01-02 23:59:61"), "");
+  EXPECT_EQ(iso_time("2026-12-31T23:59:60"), "2026-12-31T23:59:60") << "a leap second";
   EXPECT_EQ(iso_time("Mon Dec  5"), "");
   EXPECT_EQ(rate_text("16.0"), "16");
   EXPECT_EQ(rate_text("Infinity"), "inf");
   EXPECT_EQ(rate_text(""), "none");
+  EXPECT_EQ(rate_text("Poisson"), "poisson");
   EXPECT_EQ(compact_time("20241109-150547"), "2024-11-09T15:05:47");
   EXPECT_EQ(compact_time("20241109-15054x"), "");
-  EXPECT_EQ(unix_time(1767225600), "2026-01-01T00:00:00Z");
-  EXPECT_EQ(unix_time(-1), "");
+  EXPECT_EQ(utc_time(1767225600), "2026-01-01T00:00:00Z");
+  EXPECT_EQ(utc_time(-1), "");
 }
 
 std::string sweep_result(std::string_view settings) {
