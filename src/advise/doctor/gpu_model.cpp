@@ -45,6 +45,7 @@ int visible_gpus(const CheckContext& context) {
 int count_devices(const std::vector<Gpu>& gpus) {
   std::size_t count = 0;
   for (const Gpu& gpu : gpus) {
+    if (!is_visible(gpu)) continue;
     const bool partitioned = gpu.vendor == "amd" && gpu.compute_partition != "SPX";
     count += partitioned ? std::max<std::size_t>(gpu.device_files.size(), 1) : 1;
   }

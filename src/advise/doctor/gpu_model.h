@@ -28,8 +28,8 @@ bool on_mesh_of_eight(const Gpu& gpu);
 bool is_visible(const Gpu& gpu);
 int visible_gpus(const CheckContext& context);
 
-/// Returns how many devices these GPUs are for a runtime. Each partition of an AMD GPU is a device;
-/// a GPU with MIG slices counts as one.
+/// Returns how many devices the visible ones of these GPUs are for a runtime. Each partition of an
+/// AMD GPU is a device; a GPU with MIG slices counts as one.
 int count_devices(const std::vector<Gpu>& gpus);
 
 /// Returns the number of GPUs of this node that a job will use. If Intent::gpus is set, it is that

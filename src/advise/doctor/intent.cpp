@@ -56,7 +56,7 @@ Status check_intent(const Intent& intent, const std::vector<Gpu>& gpus) {
   const int present = count_devices(gpus);
   if (countable && present > 0 && intent.gpus > present && !intent.multi_node) {
     return Error{ErrorKind::usage,
-                 fmt::format("--gpus {}: this machine has {}; 1 to {} are allowed, or more with "
+                 fmt::format("--gpus {}: {} can be used here; 1 to {} are allowed, or more with "
                              "--multi-node, which counts the GPUs of all nodes",
                              intent.gpus, present, present)};
   }

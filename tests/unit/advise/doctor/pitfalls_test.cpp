@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 
+#include "advise/doctor/gpu_model.h"
 #include "advise/doctor/intent.h"
 #include "machines/machines.h"
 #include "unit/doctor_test.h"
@@ -84,6 +85,20 @@ TEST(DoctorCheck, AJobOverSeveralNodesIsJudgedPerNode) {
   intent.gpus = 12;
   EXPECT_THAT(lines(mi355x(), intent, {"mesh-collectives"}),
               ElementsAre("FAIL mesh-collectives: 6 of 8 GPUs"));
+}
+
+TEST(DoctorCheck, GpusThatAContainerHidesAreNotCountedForAJob) {
+  std::vector<Gpu> gpus = read_gpus(mi355x());
+  for (std::size_t i = 4; i < gpus.size(); ++i) gpus[i].visible = false;
+  EXPECT_TRUE(check_intent(with_gpus(4), gpus).ok());
+  const Status six = check_intent(with_gpus(6), gpus);
+  ASSERT_FALSE(six.ok());
+  EXPECT_THAT(six.error().message, HasSubstr("--gpus 6: 4 can be used here; 1 to 4 are allowed"));
+  Intent intent = with_gpus(16);
+  intent.multi_node = true;
+  const MemoryMachine machine = mi355x();
+  const Virtualization virtualization;
+  EXPECT_EQ(gpus_used({machine, gpus, intent, virtualization, {}}), 4);
 }
 
 TEST(DoctorCheck, CapabilitiesOfAUserNamespaceLiftNoLimit) {
