@@ -155,6 +155,8 @@ TEST(Finetune, WhatDoesNotFitIsOneLine) {
   EXPECT_THAT(reason({"products=f16", "precision=bf16"}),
               HasSubstr("products=f16 is not for precision=bf16"));
   EXPECT_THAT(reason({"products=fp8", "sequence=63"}), HasSubstr("multiples of 16"));
+  EXPECT_THAT(finetuned({"model=qwen3-0.6b", "sequence=40961"}, false).value("reason", ""),
+              HasSubstr("sequence=40961 is more than the 40960 positions of the model"));
 }
 
 /// A tiny Qwen trained in FP8 has the losses of bf16 within half a percent after 100 steps.

@@ -396,6 +396,7 @@ Result<TransformerSettings> parse_transformer(const Cell& cell, TransformerShape
   plan.batch = TRY(parse_batch(cell));
   plan.sequence = static_cast<std::int64_t>(cell.integer("sequence"));
   if (plan.shape.position == PositionKind::learned) plan.shape.positions = plan.sequence;
+  TRY(check_positions(plan.shape, "sequence=", plan.sequence));
   const std::string_view recompute = cell.text("recompute");
   plan.recompute = recompute == "gelu"         ? Recompute::activation
                    : recompute == "selective"  ? Recompute::selective
