@@ -289,7 +289,7 @@ std::optional<std::string> DecoderBenchmark::unsupported(const Cell& cell,
   return fmt::format("needs {}, the device has {}", format_memory(needed), format_memory(most));
 }
 
-Status DecoderBenchmark::check_files(const Cell& cell, const Device& device) const {
+Status DecoderBenchmark::check_files(const Cell& cell, const Device& device, const Team&) const {
   const auto parsed = decided(cell, device);
   return parsed.ok() ? Status() : Status(parsed.error());
 }

@@ -67,6 +67,9 @@ TEST_P(TrainingAnMlp, ReplayingAndResumingChangeNoBit) {
     const TemporaryFolder folder;
     const Status saved = save_checkpoint(*whole, *stream_, folder.path() / "mlp");
     ASSERT_TRUE(saved) << saved.error().message;
+    const double bytes = checkpoint_bytes(settings.plan, settings.plan.shape.parameters());
+    EXPECT_NEAR(static_cast<double>(std::filesystem::file_size(folder.path() / "mlp")), bytes,
+                0.1 * bytes);  // beside the header
     const std::vector<float> losses = train(*whole, 3);
     auto other = start(settings, data);
     ASSERT_NE(other, nullptr);
