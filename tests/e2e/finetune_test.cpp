@@ -299,6 +299,17 @@ TEST(Finetune, AFailureLeavesTheOldWeights) {
   }
 }
 
+TEST(Finetune, ASweepWithOneOutputIsRefused) {
+  for (const char* flag : {"--dry-run", "--check", "--json"}) {
+    const Outcome outcome =
+        assay_run({"run", "finetune", std::string("model=") + tiny_decoder, "batch=1,2", "steps=1",
+                   "save=checkpoint", "--device", "cpu", flag});
+    EXPECT_EQ(outcome.status, 2) << flag;
+    EXPECT_THAT(outcome.err, HasSubstr("save=checkpoint would be written by the cell with batch=1 "
+                                       "and again by that with batch=2"));
+  }
+}
+
 TEST(Finetune, AlphaIsOneThatAdaptersMayHave) {
   const Outcome outcome =
       assay_run({"run", "finetune", "mode=lora", "alpha=70000", "--device", "cpu", "--dry-run"});

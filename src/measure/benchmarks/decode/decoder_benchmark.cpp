@@ -132,7 +132,8 @@ std::vector<Axis> decoder_axes(DecoderPhase phase, Axis tokens) {
                   .defaults = {"no"},
                   .choices = {"no"},
                   .check = any_path,
-                  .allowed = "a file"});
+                  .allowed = "a file",
+                  .is_written = true});
   return axes;
 }
 

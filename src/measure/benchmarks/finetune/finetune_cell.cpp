@@ -166,7 +166,8 @@ std::vector<Axis> make_finetune_axes() {
                   .defaults = {"no"},
                   .choices = {"no"},
                   .check = any_path,
-                  .allowed = "a folder"});
+                  .allowed = "a folder",
+                  .is_written = true});
   return axes;
 }
 

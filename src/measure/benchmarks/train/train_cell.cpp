@@ -200,7 +200,8 @@ std::vector<Axis> make_train_axes() {
        .defaults = {"no"},
        .choices = {"no"},
        .check = any_path,
-       .allowed = "a file"},
+       .allowed = "a file",
+       .is_written = true},
   };
 }
 
