@@ -87,6 +87,28 @@ TEST_P(TrainingAnMlp, ReplayingAndResumingChangeNoBit) {
   }
 }
 
+TEST_P(TrainingAnMlp, TheFirstStepStopsBetweenItsPassesAndCanBeRepeated) {
+  MlpSettings settings = small();
+  settings.accumulate = 8;
+  const RegressionBatches data = batches(settings.plan, 3);
+  auto undisturbed = start(settings, data);
+  ASSERT_NE(undisturbed, nullptr);
+  int asked = 0;
+  settings.stop_requested = [&] { return ++asked == 3; };
+  auto training = start(settings, data);
+  ASSERT_NE(training, nullptr);
+  const std::vector<float> before = training->weights(*stream_).value();
+  const Status stopped = training->step(*stream_);
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().kind, ErrorKind::interrupted);
+  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(training->state(*stream_).value().step, 0U);
+  EXPECT_EQ(training->weights(*stream_).value(), before);
+  EXPECT_EQ(train(*training, 2), train(*undisturbed, 2));
+  EXPECT_EQ(training->weights(*stream_).value(), undisturbed->weights(*stream_).value());
+  EXPECT_EQ(asked, 10);  // once before each later pass of the first step, and never after it
+}
+
 /// With either optimizer and all kinds of states.
 TEST_P(TrainingAnMlp, OneBatchIsLearntByHeart) {
   for (const Optimizer optimizer : {Optimizer::adamw, Optimizer::sgd}) {
