@@ -14,6 +14,7 @@
 #include "e2e/process.h"
 #include "model/transformer/named_shapes.h"
 #include "support/model_folder.h"
+#include "support/sanitized.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_model.h"
 #include "support/training_example.h"
@@ -297,6 +298,19 @@ TEST(Finetune, AFailureLeavesTheOldWeights) {
   for (const auto& file : std::filesystem::directory_iterator(tuned)) {
     EXPECT_THAT(file.path().string(), Not(HasSubstr(".part")));
   }
+}
+
+/// A block's shared memory lies on the stack of a thread that computes on a CPU.
+TEST(Finetune, ASmallLimitOfStacksIsEnough) {
+  if (is_sanitized) GTEST_SKIP() << "sanitizers need larger stacks";
+  Process process({"-c",
+                   std::string("ulimit -s 128; exec \"$0\" run finetune steps=5 batch=2 sequence=64 "
+                               "--telemetry off --device cpu model=") +
+                       tiny_decoder,
+                   ASSAY_BINARY},
+                  {}, "", "/bin/sh");
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
 }
 
 TEST(Finetune, ASweepWithOneOutputIsRefused) {
