@@ -14,6 +14,7 @@
 #include "e2e/process.h"
 #include "model/transformer/named_shapes.h"
 #include "support/model_folder.h"
+#include "support/sanitized.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_model.h"
 #include "support/training_example.h"
@@ -155,6 +156,8 @@ TEST(Finetune, WhatDoesNotFitIsOneLine) {
   EXPECT_THAT(reason({"products=f16", "precision=bf16"}),
               HasSubstr("products=f16 is not for precision=bf16"));
   EXPECT_THAT(reason({"products=fp8", "sequence=63"}), HasSubstr("multiples of 16"));
+  EXPECT_THAT(finetuned({"model=qwen3-0.6b", "sequence=40961"}, false).value("reason", ""),
+              HasSubstr("sequence=40961 is more than the 40960 positions of the model"));
 }
 
 /// A tiny Qwen trained in FP8 has the losses of bf16 within half a percent after 100 steps.
@@ -294,6 +297,30 @@ TEST(Finetune, AFailureLeavesTheOldWeights) {
   EXPECT_EQ(*after, *before);
   for (const auto& file : std::filesystem::directory_iterator(tuned)) {
     EXPECT_THAT(file.path().string(), Not(HasSubstr(".part")));
+  }
+}
+
+/// A block's shared memory lies on the stack of a thread that computes on a CPU.
+TEST(Finetune, ASmallLimitOfStacksIsEnough) {
+  if (is_sanitized) GTEST_SKIP() << "sanitizers need larger stacks";
+  Process process({"-c",
+                   std::string("ulimit -s 128; exec \"$0\" run finetune steps=5 batch=2 sequence=64 "
+                               "--telemetry off --device cpu model=") +
+                       tiny_decoder,
+                   ASSAY_BINARY},
+                  {}, "", "/bin/sh");
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+}
+
+TEST(Finetune, ASweepWithOneOutputIsRefused) {
+  for (const char* flag : {"--dry-run", "--check", "--json"}) {
+    const Outcome outcome =
+        assay_run({"run", "finetune", std::string("model=") + tiny_decoder, "batch=1,2", "steps=1",
+                   "save=checkpoint", "--device", "cpu", flag});
+    EXPECT_EQ(outcome.status, 2) << flag;
+    EXPECT_THAT(outcome.err, HasSubstr("save=checkpoint would be written by the cell with batch=1 "
+                                       "and again by that with batch=2"));
   }
 }
 

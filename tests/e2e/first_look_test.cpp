@@ -183,6 +183,24 @@ TEST(RunCheck, FilesThatACellNamesAreLookedFor) {
   EXPECT_THAT(refused({"decode", "weights=missing"}), HasSubstr("missing/config.json"));
 }
 
+/// A training would otherwise end with a full disk. This one would write 1.3 PB.
+TEST(RunCheck, ADiskWithoutRoomForACheckpointIsFound) {
+  const auto run = [](const char* flag) {
+    Process process({"run", "train", "model=4096L64H64K128D8192C1048576F", "batch=1", "sequence=8",
+                     "attention=plain", "save=checkpoint", "--device", "fake", flag},
+                    {{"ASSAY_FAKE", "memory=1e18"}});
+    const Outcome outcome = process.wait();
+    EXPECT_FALSE(std::filesystem::exists(process.folder() / "checkpoint"));
+    return outcome;
+  };
+  const auto has_no_room = AllOf(HasSubstr("checkpoint: the disk has room for "),
+                                 HasSubstr(" TiB would be written to it"));
+  const Outcome checked = run("--check");
+  EXPECT_EQ(checked.status, 4) << checked.err;
+  EXPECT_THAT(checked.out, has_no_room);
+  EXPECT_THAT(run("--dry-run").out, has_no_room);
+}
+
 TEST(RunCheck, RanksMeetForIt) {
   const Outcome outcome = assay_run({"run", "collective", "op=all_reduce", "size=1MiB", "--device",
                                      "cpu", "--ranks", "2", "--check"});

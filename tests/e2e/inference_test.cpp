@@ -237,6 +237,19 @@ TEST_F(Inference, KnowsItsMemoryWithoutTheWeights) {
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("model=2L4H2K16D32C48F131V"), HasSubstr("weights ")));
 }
 
+TEST_F(Inference, AContextHasAtMostThePositionsOfTheModel) {
+  Json config = config_of(shape_);
+  config["max_position_embeddings"] = 48;
+  folder_.write("config.json", config.dump());
+  const Json too_long = record({"decode", "context=49"});
+  EXPECT_EQ(too_long["status"], "error");
+  EXPECT_THAT(too_long.value("reason", ""),
+              HasSubstr("context=49 is more than the 48 positions of the model"));
+  EXPECT_THAT(record({"prefill", "prompt=49"}).value("reason", ""), HasSubstr("prompt=49 is more"));
+  EXPECT_EQ(record({"decode"})["axes"]["context"], "48");  // by default
+  EXPECT_EQ(record({"prefill"})["axes"]["prompt"], "48");
+}
+
 TEST_F(Inference, NamesTheFileThatIsWrong) {
   const auto reason = [&](std::vector<std::string> words) {
     const Json found = record(std::move(words));

@@ -83,6 +83,10 @@ TEST(ServeCommand, WhatCannotBeServedIsSaid) {
   EXPECT_THAT(said({"--device", "cpu", "--gpu-memory-utilization", "2"}), HasSubstr("at most 1"));
   EXPECT_THAT(said({"--device", "cpu", "--deterministic", "--attention", "library"}),
               HasSubstr("--attention library is not allowed with --deterministic"));
+  const Outcome too_long = assay_run({"serve", "--port", "0", "--device", "cpu", "--model",
+                                      "llama3-8b", "--max-model-len", "8193"});
+  EXPECT_EQ(too_long.status, 2);
+  EXPECT_THAT(too_long.err, HasSubstr("--max-model-len 8193 is more than the 8192 positions"));
 }
 
 TEST(ServeCommand, OnADeviceThatComputesWronglyItEndsAsWrongResultsDo) {

@@ -23,6 +23,7 @@ inline Json config_of(const TransformerShape& shape) {
                  {"rope_scaling", nullptr},
                  {"tie_word_embeddings", shape.tied},
                  {"torch_dtype", "bfloat16"}};
+  if (shape.positions > 0) config["max_position_embeddings"] = shape.positions;
   if (shape.rope_scaling) {
     config["rope_scaling"] = {
         {"rope_type", "llama3"},

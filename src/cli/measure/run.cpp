@@ -147,11 +147,12 @@ std::unique_ptr<Device> device_for_dry_run(const Request& request) {
   return device.ok() ? std::move(*device) : nullptr;
 }
 
-void print_cells(const Request& request, Terminal& terminal) {
+Status print_cells(const Request& request, Terminal& terminal) {
   const std::unique_ptr<Device> device = device_for_dry_run(request);
   const std::vector<Cell> cells =
       device ? expand_on(request.plan.cells, *device, *team_to_meet(request.team))
              : request.plan.cells;
+  TRY(check_written_once(cells));
   for (const Cell& cell : cells) {
     const Benchmark* benchmark = find_benchmark(cell.benchmark());
     const std::string needs =
@@ -167,6 +168,7 @@ void print_cells(const Request& request, Terminal& terminal) {
     if (!needs.empty()) json["needs"] = needs;
     terminal.print(json.dump() + "\n");
   }
+  return {};
 }
 
 int status_of(const std::vector<Record>& records, bool interrupted) {
@@ -264,6 +266,9 @@ int measure(Request& request, Terminal& terminal) {
       agree(team, "opening devices", device.ok() ? Status() : Status(device.error()));
   if (!opened.ok()) return report(terminal, opened.error());
   request.plan.cells = expand_on(request.plan.cells, **device, team);
+  if (const Status apart = check_written_once(request.plan.cells); !apart.ok()) {
+    return report(terminal, apart.error());
+  }
   put_last(request.last, request.plan.cells);
   const auto plan = plan_of_rank_0(team, {request.plan.cells, request.options.seed});
   if (!plan.ok()) return report(terminal, plan.error());
@@ -309,8 +314,8 @@ int run(const Arguments& arguments, Terminal& terminal) {
     return repeat_run(arguments, *parse_integer(arguments.get("--repeat")), terminal);
   }
   if (arguments.has("--dry-run")) {
-    print_cells(*request, terminal);
-    return exit_ok;
+    const Status printed = print_cells(*request, terminal);
+    return printed.ok() ? exit_ok : report(terminal, printed.error());
   }
   return measure(*request, terminal);
 }

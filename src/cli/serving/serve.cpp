@@ -347,7 +347,8 @@ ask for log probabilities. Ends on SIGINT or SIGTERM. Details: docs/serve.md.
             {"--max-num-batched-tokens", "N",
              "most tokens in a pass; default 2048, on a CPU or with --deterministic 256", ""},
             {"--max-model-len", "N",
-             "most tokens of prompt and reply together; default 8192, on a CPU 2048, or what fits",
+             "most tokens of prompt and reply together; default 8192, on a CPU 2048, or what fits; "
+             "never more than the model's max_position_embeddings",
              ""},
             {"--gpu-memory-utilization", "SHARE",
              "share of the device's memory to use; default 0.9, on a CPU 0.5", ""},

@@ -32,6 +32,7 @@ struct Axis {
   /// follows the axis's name; whatever its kind, the error becomes one of usage.
   Status (*check)(std::string_view value) = nullptr;
   std::string allowed = {};  ///< text axes only: the other allowed values, in words
+  bool is_written = false;   ///< values that are not in `choices` are paths that the cell writes
 };
 
 /// The values an axis accepts, as text for messages and lists: "copy, triad", "whole numbers 1 to

@@ -172,8 +172,9 @@ class Benchmark {
   /// error.
   virtual std::optional<std::string> unsupported(const Cell& cell, const Device& device) const = 0;
   /// Checks files that a cell which unsupported() accepted names, for a run that only checks and
-  /// prepares nothing. It reads no more than unsupported() may. Error: as prepare() would report.
-  virtual Status check_files(const Cell&, const Device&) const { return {}; }
+  /// prepares nothing, and whether the disk has room for those that rank 0 will write. It reads no
+  /// more than unsupported() may. Error: as prepare() would report.
+  virtual Status check_files(const Cell&, const Device&, const Team&) const { return {}; }
   /// Returns whether expand() and requirements() need an open device to give full answers. If so, a
   /// dry run opens it if it can.
   virtual bool depends_on_device() const { return false; }

@@ -323,7 +323,7 @@ class Runner {
     if (auto reason = benchmark.unsupported(cell, device_)) {
       return Error{ErrorKind::unsupported, std::move(*reason)};
     }
-    return options_.only_check ? benchmark.check_files(cell, device_) : Status();
+    return options_.only_check ? benchmark.check_files(cell, device_, team_) : Status();
   }
 
   static void summarize_samples(Record& record) {

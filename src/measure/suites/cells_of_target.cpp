@@ -1,10 +1,15 @@
 #include "measure/suites/cells_of_target.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
+#include <map>
 #include <span>
+#include <string>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 
@@ -52,6 +57,19 @@ std::string suggestion(std::string_view target, std::span<const std::string> nam
   const auto at = std::ranges::find(known, target, [](const auto& one) { return one.first; });
   return at == std::end(known) ? did_you_mean(target, names)
                                : fmt::format("; did you mean \"{}\"?", at->second);
+}
+
+/// What each of two cells has and the other has not: "batch=1" and "batch=2".
+std::pair<std::string, std::string> differences(const Cell& a, const Cell& b) {
+  const auto only_in = [](const Cell& one, const Cell& other) {
+    std::vector<std::string> only;
+    if (one.benchmark() != other.benchmark()) only.push_back(one.benchmark());
+    for (const auto& [axis, value] : one.values()) {
+      if (other.text(axis) != value) only.push_back(fmt::format("{}={}", axis, value));
+    }
+    return fmt::format("{}", fmt::join(only, " "));
+  };
+  return {only_in(a, b), only_in(b, a)};
 }
 
 }  // namespace
@@ -111,6 +129,31 @@ std::vector<Cell> expand_on(const std::vector<Cell>& cells, const Device& device
     }
   }
   return expanded;
+}
+
+Status check_written_once(const std::vector<Cell>& cells) {
+  namespace fs = std::filesystem;
+  std::map<fs::path, const Cell*> writers;
+  for (const Cell& cell : cells) {
+    const Benchmark* benchmark = find_benchmark(cell.benchmark());
+    if (benchmark == nullptr) continue;
+    for (const Axis& axis : benchmark->axes()) {
+      const std::string value(cell.text(axis.name));
+      if (!axis.is_written || value.empty() || std::ranges::count(axis.choices, value) > 0)
+        continue;
+      std::error_code error;
+      if (fs::exists(value, error) && fs::is_other(value, error)) continue;
+      const auto [other, is_new] =
+          writers.emplace(fs::weakly_canonical(fs::absolute(value, error), error), &cell);
+      if (is_new || other->second == &cell) continue;
+      const auto [first, second] = differences(*other->second, cell);
+      return Error{ErrorKind::usage,
+                   fmt::format("{}={} would be written by the cell with {} and again by that with "
+                               "{}; run them one after the other, each with another {}",
+                               axis.name, value, first, second, axis.name)};
+    }
+  }
+  return {};
 }
 
 }  // namespace assay

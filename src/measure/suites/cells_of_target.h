@@ -42,4 +42,8 @@ bool is_suite_file(std::string_view target);
 /// an unknown benchmark, such as a command's, stays as it is.
 std::vector<Cell> expand_on(const std::vector<Cell>& cells, const Device& device, const Team& team);
 
+/// Checks that no two cells write the same file or folder, of which only the last would remain.
+/// Devices and pipes may be shared. Error: usage, naming the path and what tells the cells apart.
+Status check_written_once(const std::vector<Cell>& cells);
+
 }  // namespace assay

@@ -117,6 +117,10 @@ Result<const StoredTensor*> matching(const TensorFile& file, const std::string& 
 
 }  // namespace
 
+double checkpoint_bytes(const ParameterPlan& plan, double parameters) {
+  return parameters * static_cast<double>(size_of(plan.type) + plan.optimizer_bytes());
+}
+
 Status save_checkpoint(Training& training, Stream& stream, const std::filesystem::path& path) {
   const StepState state = TRY(training.state(stream));
   const std::vector<Part> parts = parts_of(training);

@@ -10,6 +10,9 @@
 
 namespace assay {
 
+/// The bytes of the tensors in a checkpoint of a training with this plan and number of parameters.
+double checkpoint_bytes(const ParameterPlan& plan, double parameters);
+
 /// Writes weights, master weights, moments, the step and, for f16, the loss scale, as safetensors:
 /// "weights.layers.0.qkv", "first.layers.0.qkv", ... with a checksum of the file. All ranks call it
 /// together and rank 0 writes the file, from which any number of ranks can continue. Error: failed

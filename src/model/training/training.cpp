@@ -67,6 +67,8 @@ Status Training::step(Stream& stream, OperationClock* clock) {
   Status queued = timed(stream, Phase::forward, "", begin_step(stream));
   for (std::int64_t i = 0; queued.ok() && i < training_.accumulate; ++i) {
     const bool first = i == 0, last = i + 1 == training_.accumulate;
+    if (!first && !has_stepped_) queued = stop_if_asked(stream);
+    if (!queued.ok()) break;
     if (parallel_) parallel_->begin_pass(first, last);
     queued = note(stream, {.kind = StepCall::Kind::begin_pass, .first = first, .last = last});
     if (queued.ok()) queued = pass(stream, static_cast<std::uint64_t>(i));
@@ -82,8 +84,16 @@ Status Training::step(Stream& stream, OperationClock* clock) {
   }
   if (queued.ok()) queued = note(stream, {.kind = StepCall::Kind::end});
   if (!queued.ok()) update_->forget_squares();
+  if (queued.ok()) has_stepped_ = true;
   clock_ = nullptr;
   return queued;
+}
+
+Status Training::stop_if_asked(Stream& stream) const {
+  if (!training_.stop_requested) return {};
+  TRY(stream.synchronize());
+  if (!training_.stop_requested()) return {};
+  return Error{ErrorKind::interrupted, "stopped in the first step of the training"};
 }
 
 Status Training::step_without_exchange(Stream& stream, StepRecorder* recorder) {

@@ -45,8 +45,9 @@ struct TrainingSettings {
   /// so that the same ones make an update however many ranks there are, as long as ranks *
   /// accumulate is the same.
   TrainingRanks ranks;
-  /// If set, it is asked while the first step chooses implementations, which takes seconds. Ranks
-  /// that communicate leave it unset: if one ended, the others would wait for it.
+  /// If set, it is asked while the first step chooses implementations, which takes seconds, and
+  /// between the passes of that step. Ranks that communicate leave it unset: if one ended, the
+  /// others would wait for it.
   std::function<bool()> stop_requested;
 };
 
@@ -64,7 +65,9 @@ class Training {
   Training& operator=(const Training&) = delete;
 
   /// Queues one step. The first one chooses and compiles what it needs, and so must not be
-  /// captured. `clock`, unless null, marks the end of each operation.
+  /// captured; if it may be asked to stop, it waits for each of its passes. `clock`, unless null,
+  /// marks the end of each operation. Error: interrupted, if the first step was asked to stop;
+  /// weights and state are then as before it.
   Status step(Stream& stream, OperationClock* clock = nullptr);
   /// Queues a step without communication: the time it saves is the cost of the exchange. Afterwards
   /// the ranks' weights differ. `recorder`, unless null, records its calls.
@@ -241,6 +244,8 @@ class Training {
   GemmPlans plans_;
 
  private:
+  /// Ends the first step between its passes if that is asked for.
+  Status stop_if_asked(Stream& stream) const;
   /// After the weights were written: step 0, moments 0.
   Status begin(Stream& stream);
   Result<std::vector<float>> read(Stream& stream, ParameterPart part);
@@ -250,6 +255,7 @@ class Training {
   Status note(Stream& stream, const StepCall& call);
   SumOverRanks sum_over_ranks() const;
 
+  bool has_stepped_ = false;  // since it was made
   const ParameterPlan parameter_plan_;
   std::vector<NamedTensor> tensors_;
   ParameterArenas arenas_;

@@ -12,7 +12,6 @@
 #include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
-#include "core/units.h"
 #include "core/write_file.h"
 #include "model/decoder/decoder_files.h"
 #include "model/operations/elementwise.h"
@@ -252,7 +251,7 @@ Status save_adapters(Training& training, Stream& stream, const LoraParameters& a
 }
 
 Status check_output(const std::filesystem::path& folder, const std::filesystem::path& base,
-                    bool adapters, double bytes) {
+                    bool adapters) {
   std::error_code ignored;  // a folder that is not there yet is another one
   if (std::filesystem::equivalent(folder, base, ignored)) {
     return Error{
@@ -269,14 +268,7 @@ Status check_output(const std::filesystem::path& folder, const std::filesystem::
                                                adapters ? "the adapter" : "the weights")};
   }
   TRY(create_folder(folder));
-  TRY(check_writable(folder / "model.safetensors"));
-  const auto space = std::filesystem::space(folder, ignored);
-  if (ignored || static_cast<double>(space.available) >= bytes) return {};
-  return Error{ErrorKind::exhausted,
-               fmt::format("{}: the disk has room for {}, what is learnt takes {}; make room, or "
-                           "choose a folder on another disk",
-                           folder.string(), format_memory(space.available),
-                           format_memory(static_cast<std::uint64_t>(bytes)))};
+  return check_writable(folder / "model.safetensors");
 }
 
 }  // namespace assay

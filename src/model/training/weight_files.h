@@ -24,10 +24,10 @@ Status read_weight_files(Device& device, Stream& stream, DataType type,
                          const std::filesystem::path& folder);
 
 /// Checks whether what is learnt beside or from the weights in `base`, adapters or all weights, can
-/// be written to `folder`, which is made, with `bytes`. Error: usage, if it is the same folder, or
-/// holds the other kind; file or exhausted, also if the disk lacks the room.
+/// be written to `folder`, which is made. Error: usage, if it is the same folder, or holds the
+/// other kind; file or exhausted, naming the path.
 Status check_output(const std::filesystem::path& folder, const std::filesystem::path& base,
-                    bool adapters, double bytes);
+                    bool adapters);
 
 /// Writes all weights to `folder`, which is made, in shards of at most `most_shard_bytes`, if a
 /// tensor is not larger, and copies the other files of the model, its configuration and tokenizer,

@@ -36,8 +36,8 @@ class Members {
     return found == object_->end() || found->is_null() ? nullptr : &*found;
   }
   /// A whole number from 1 on. Error: if it is absent and has no value then.
-  Result<std::int64_t> count(const char* key, std::optional<std::int64_t> otherwise = {}) const {
-    constexpr std::uint64_t most = 1 << 20;
+  Result<std::int64_t> count(const char* key, std::optional<std::int64_t> otherwise = {},
+                             std::uint64_t most = 1 << 20) const {
     const Json* const value = find(key);
     if (value == nullptr) {
       if (otherwise) return *otherwise;
@@ -138,6 +138,12 @@ Status read_rope(TransformerShape& shape, const Members& config) {
   return {};
 }
 
+/// Returns whether both are one model. Variants of a model state other limits of positions.
+bool is_same_model(TransformerShape shape, const TransformerShape& named) {
+  shape.positions = named.positions;
+  return shape == named;
+}
+
 /// The numbers that letters give, for people: "2 layers".
 std::optional<std::string> first_difference(const TransformerShape& a, const TransformerShape& b) {
   const std::tuple<const char*, std::int64_t, std::int64_t> numbers[] = {
@@ -184,6 +190,8 @@ Result<TransformerShape> parse_decoder_config(std::string_view text) {
   shape.tied = TRY(config.boolean("tie_word_embeddings"));
   shape.head_norms = type == "qwen3";
   shape.biases = type == "qwen2" ? Biases::qkv : Biases::none;
+  constexpr std::uint64_t most_positions = 1 << 30;
+  shape.positions = TRY(config.count("max_position_embeddings", 0, most_positions));
   TRY(read_rope(shape, config));
   TRY(validate_decoder(shape));
   return shape;
@@ -200,7 +208,7 @@ Result<TransformerShape> read_decoder_config(const std::filesystem::path& folder
 
 std::string decoder_shape_text(const TransformerShape& shape) {
   for (const std::string& name : decoder_names()) {
-    if (parse_decoder_shape(name).value() == shape) return name;
+    if (is_same_model(shape, parse_decoder_shape(name).value())) return name;
   }
   return fmt::format("{}L{}H{}K{}D{}C{}F{}V", shape.layers, shape.heads, shape.kv_heads,
                      shape.head_width, shape.width, shape.hidden, shape.vocabulary);
@@ -213,7 +221,7 @@ Status check_decoder_shape(const TransformerShape& shape, std::string_view model
   }
   const bool named =
       std::ranges::find(decoder_names(), std::string(model)) != decoder_names().end();
-  if (named && shape != expected) {
+  if (named && !is_same_model(shape, expected)) {
     return wrong_config(
         fmt::format("is not of model {}: norms, biases, rotary positions or a tied head "
                     "differ; leave model out",

@@ -10,9 +10,9 @@
 namespace assay {
 
 /// Reads FOLDER/config.json of a llama, qwen2 or qwen3. An absent value is the default of the
-/// transformers package. Error: as read_operand(); usage, naming the file and the value, for
-/// anything that is not computed: other activations, sliding windows, experts, biases elsewhere,
-/// other rotary positions, quantized weights.
+/// transformers package, except that no limit of positions means none. Error: as read_operand();
+/// usage, naming the file and the value, for anything that is not computed: other activations,
+/// sliding windows, experts, biases elsewhere, other rotary positions, quantized weights.
 Result<TransformerShape> read_decoder_config(const std::filesystem::path& folder);
 
 /// Reads the file's text; errors do not name the file.

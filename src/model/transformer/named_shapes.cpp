@@ -34,6 +34,8 @@ TransformerShape gpt(std::int64_t layers, std::int64_t heads, std::int64_t width
           .tied = true};
 }
 
+constexpr std::int64_t long_context = 131072;  // positions
+
 TransformerShape llama3(std::int64_t layers, std::int64_t width, std::int64_t heads,
                         std::int64_t hidden) {
   return {.layers = layers,
@@ -42,16 +44,19 @@ TransformerShape llama3(std::int64_t layers, std::int64_t width, std::int64_t he
           .head_width = 128,
           .width = width,
           .hidden = hidden,
-          .vocabulary = 128256};
+          .vocabulary = 128256,
+          .positions = 8192};
 }
 
 TransformerShape llama31(TransformerShape shape) {
   shape.rope_scaling = RopeScaling{};
+  shape.positions = long_context;
   return shape;
 }
 
 TransformerShape llama32(TransformerShape shape) {
   shape.rope_scaling = RopeScaling{.factor = 32};
+  shape.positions = long_context;
   shape.tied = true;
   return shape;
 }
@@ -66,18 +71,21 @@ TransformerShape qwen3(std::int64_t layers, std::int64_t width, std::int64_t hea
           .hidden = hidden,
           .vocabulary = 151936,
           .norm_epsilon = 1e-6,
+          .positions = 40960,
           .rope_theta = 1e6,
           .head_norms = true,
           .tied = tied};
 }
 
 TransformerShape qwen2(std::int64_t layers, std::int64_t width, std::int64_t heads,
-                       std::int64_t kv_heads, std::int64_t hidden, bool tied) {
+                       std::int64_t kv_heads, std::int64_t hidden, bool tied,
+                       std::int64_t positions) {
   TransformerShape shape = qwen3(layers, width, heads, hidden, tied);
   shape.kv_heads = kv_heads;
   shape.head_width = width / heads;
   shape.head_norms = false;
   shape.biases = Biases::qkv;
+  shape.positions = positions;
   return shape;
 }
 
@@ -91,14 +99,14 @@ const std::vector<NamedShape>& named_gpts() {
   return all;
 }
 
-/// From the models' config.json.
+/// From the config.json of the models, and of Qwen2 and Qwen2.5 those without instruction tuning.
 const std::vector<NamedShape>& named_decoders() {
   static const std::vector<NamedShape> all = [] {
     TransformerShape one = llama32(llama3(16, 2048, 32, 8192));
     one.head_width = 64;
     const TransformerShape eight = llama3(32, 4096, 32, 14336),
                            seventy = llama3(80, 8192, 64, 28672);
-    TransformerShape seven = qwen2(28, 3584, 28, 4, 18944, false);
+    TransformerShape seven = qwen2(28, 3584, 28, 4, 18944, false, long_context);
     seven.vocabulary = 152064;
     return std::vector<NamedShape>{
         {"llama3.2-1b", one},
@@ -113,10 +121,10 @@ const std::vector<NamedShape>& named_decoders() {
         {"qwen3-8b", qwen3(36, 4096, 32, 12288, false)},
         {"qwen3-14b", qwen3(40, 5120, 40, 17408, false)},
         {"qwen3-32b", qwen3(64, 5120, 64, 25600, false)},
-        {"qwen2-0.5b", qwen2(24, 896, 14, 2, 4864, true)},
-        {"qwen2.5-0.5b", qwen2(24, 896, 14, 2, 4864, true)},
-        {"qwen2.5-1.5b", qwen2(28, 1536, 12, 2, 8960, true)},
-        {"qwen2.5-3b", qwen2(36, 2048, 16, 2, 11008, true)},
+        {"qwen2-0.5b", qwen2(24, 896, 14, 2, 4864, true, long_context)},
+        {"qwen2.5-0.5b", qwen2(24, 896, 14, 2, 4864, true, 32768)},
+        {"qwen2.5-1.5b", qwen2(28, 1536, 12, 2, 8960, true, long_context)},
+        {"qwen2.5-3b", qwen2(36, 2048, 16, 2, 11008, true, 32768)},
         {"qwen2.5-7b", seven},
     };
   }();

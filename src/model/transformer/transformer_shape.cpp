@@ -103,6 +103,19 @@ Status validate(const TransformerShape& shape) {
   return validate_norm(shape.width);
 }
 
+Status check_positions(const TransformerShape& shape, std::string_view option,
+                       std::int64_t tokens) {
+  if (shape.positions == 0 || tokens <= shape.positions) return {};
+  return misfit(
+      fmt::format("{}{} is more than the {} positions of the model (max_position_embeddings); give "
+                  "at most {}, or a model with more positions",
+                  option, tokens, shape.positions, shape.positions));
+}
+
+std::int64_t within_positions(const TransformerShape& shape, std::int64_t tokens) {
+  return shape.positions == 0 ? tokens : std::min(tokens, shape.positions);
+}
+
 Status validate_decoder(const TransformerShape& shape) {
   TRY(validate(shape));
   if (shape.norm != NormKind::rms || shape.position != PositionKind::rotary ||

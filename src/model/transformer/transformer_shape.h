@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -60,7 +61,9 @@ struct TransformerShape {
   NormKind norm = NormKind::rms;
   double norm_epsilon = 1e-5;
   PositionKind position = PositionKind::rotary;
-  std::int64_t positions = 0;  ///< learned ones: the most tokens of a sequence
+  /// The most tokens of a sequence: the learned positions, or, of rotary ones, the limit that the
+  /// model's configuration states (0: none).
+  std::int64_t positions = 0;
   double rope_theta = 500000;
   std::optional<RopeScaling> rope_scaling = {};
   ActivationKind activation = ActivationKind::swiglu;
@@ -114,6 +117,13 @@ struct TransformerShape {
 
 /// Error: usage if the numbers do not fit together.
 Status validate(const TransformerShape& shape);
+
+/// Error: usage, if the model allows fewer positions than `tokens`, the length of a sequence that
+/// the user gave as `option` ("sequence=", "--max-model-len ").
+Status check_positions(const TransformerShape& shape, std::string_view option, std::int64_t tokens);
+
+/// Returns `tokens`, or the positions of the model if these are fewer.
+std::int64_t within_positions(const TransformerShape& shape, std::int64_t tokens);
 
 /// Checks a shape for inference (decoder.h), too. Error: also unsupported, if there are no kernels
 /// for the kind of model or its heads.

@@ -63,9 +63,13 @@ Status plan_cache(Device& device, const AskedLimits& asked, ExecutorSettings& se
   const bool large = suits_large_work(device.facts());
   constexpr std::int64_t most_blocks = 1 << 24;  // more than any device has
   const UsualLimits usual = usual_limits(large && !settings.deterministic);
+  if (asked.max_length) {
+    TRY(check_positions(settings.shape, "--max-model-len ", *asked.max_length));
+  }
   settings.max_sequences = asked.max_sequences.value_or(usual_limits(large).max_sequences);
   settings.max_batched_tokens = asked.max_batched_tokens.value_or(usual.max_batched_tokens);
-  settings.max_length = asked.max_length.value_or(usual_limits(large).max_length);
+  settings.max_length =
+      asked.max_length.value_or(within_positions(settings.shape, usual_limits(large).max_length));
   settings.blocks = 0;
   if (settings.max_batched_tokens < settings.max_sequences) {
     if (asked.max_sequences) {

@@ -28,10 +28,11 @@ struct AskedLimits {
 /// Completes `settings`, whose model, precision and seed are set. What is not asked for follows
 /// usual_limits(), the tokens of a deterministic executor's pass those of a CPU; a GPU gets the
 /// blocks that its memory has room for, a CPU, whose memory others need too, no more than all
-/// sequences at once take. A length that was not asked for is lowered to what the cache holds, and
-/// a number of sequences to the tokens of a pass. Error: exhausted, with the bytes, or if the cache
-/// has no room for the length asked for; usage, if the limits do not fit together; of the device;
-/// failed, naming a rank that is lost. Ranks that share the model, which call it together, get the
+/// sequences at once take. A length that was not asked for is lowered to the model's positions and
+/// to what the cache holds, and a number of sequences to the tokens of a pass. Error: exhausted,
+/// with the bytes, or if the cache has no room for the length asked for; usage, if the limits do
+/// not fit together or the length is beyond the model's positions; of the device; failed, naming a
+/// rank that is lost. Ranks that share the model, which call it together, get the
 /// least that any of them has room for.
 Status plan_cache(Device& device, const AskedLimits& asked, ExecutorSettings& settings);
 

@@ -132,7 +132,8 @@ std::vector<Axis> decoder_axes(DecoderPhase phase, Axis tokens) {
                   .defaults = {"no"},
                   .choices = {"no"},
                   .check = any_path,
-                  .allowed = "a file"});
+                  .allowed = "a file",
+                  .is_written = true});
   return axes;
 }
 
@@ -154,18 +155,24 @@ std::vector<Cell> DecoderBenchmark::expand(const Cell& cell, const Device& devic
     if (decided.text(axis) != chosen_by_device) return;
     decided = with_value(decided, axis, large ? on_gpu : otherwise);
   };
-  if (decided.text("model") == chosen_by_device && !path_in(cell, "weights").empty()) {
-    // Without a readable shape the axis stays undecided, and prepare() reports why.
-    if (const auto shape = read_decoder_config(path_in(cell, "weights")); shape.ok()) {
-      decided = with_value(decided, "model", decoder_shape_text(*shape));
-    }
-  } else {
-    decide("model", "llama3-8b", "2L4H2K64D192C512F4096V");
+  const std::filesystem::path folder = path_in(cell, "weights");
+  if (folder.empty()) decide("model", "llama3-8b", "2L4H2K64D192C512F4096V");
+  // Without a readable shape the axis stays undecided, and prepare() reports why.
+  const auto shape =
+      folder.empty() ? parse_decoder_shape(decided.text("model")) : read_decoder_config(folder);
+  if (shape.ok() && decided.text("model") == chosen_by_device) {
+    decided = with_value(decided, "model", decoder_shape_text(*shape));
   }
+  const auto decide_tokens = [&](std::int64_t on_gpu, std::int64_t otherwise) {
+    if (decided.text(tokens_axis_) != chosen_by_device) return;
+    std::int64_t tokens = large ? on_gpu : otherwise;
+    if (shape.ok()) tokens = within_positions(*shape, tokens);
+    decided = with_value(decided, tokens_axis_, std::to_string(tokens));
+  };
   if (phase_ == DecoderPhase::decode) {
-    decide(tokens_axis_, "1024", "64");
+    decide_tokens(1024, 64);
   } else if (path_in(cell, "tokens").empty()) {
-    decide(tokens_axis_, "2048", "64");
+    decide_tokens(2048, 64);
   } else if (cell.text(tokens_axis_) == chosen_by_device) {
     if (const auto ids = read_token_ids(path_in(cell, "tokens"), most_tokens_of_sequence);
         ids.ok()) {
@@ -238,6 +245,7 @@ Result<DecoderCell> DecoderBenchmark::parse(const Cell& cell, const Device& devi
     }
   }
   parsed.tokens = static_cast<std::int64_t>(cell.integer(tokens_axis_));
+  TRY(check_positions(parsed.shape, tokens_axis_ + "=", parsed.tokens));
   if (phase_ == DecoderPhase::decode) {
     parsed.generated = static_cast<std::int64_t>(cell.integer("generate"));
     if (parsed.generated > parsed.tokens) {
@@ -282,7 +290,7 @@ std::optional<std::string> DecoderBenchmark::unsupported(const Cell& cell,
   return fmt::format("needs {}, the device has {}", format_memory(needed), format_memory(most));
 }
 
-Status DecoderBenchmark::check_files(const Cell& cell, const Device& device) const {
+Status DecoderBenchmark::check_files(const Cell& cell, const Device& device, const Team&) const {
   const auto parsed = decided(cell, device);
   return parsed.ok() ? Status() : Status(parsed.error());
 }

@@ -23,7 +23,7 @@ class DecoderBenchmark final : public Benchmark {
   /// used. Leaves out adapter=none and cache=auto, so that the cell equals those of older records.
   std::vector<Cell> expand(const Cell& cell, const Device& device, const Team&) const override;
   std::optional<std::string> unsupported(const Cell& cell, const Device& device) const override;
-  Status check_files(const Cell& cell, const Device& device) const override;
+  Status check_files(const Cell& cell, const Device& device, const Team&) const override;
   bool depends_on_device() const override { return true; }
   std::string requirements(const Cell& cell, const Device& device) const override;
   Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override;

@@ -166,7 +166,8 @@ std::vector<Axis> make_finetune_axes() {
                   .defaults = {"no"},
                   .choices = {"no"},
                   .check = any_path,
-                  .allowed = "a folder"});
+                  .allowed = "a folder",
+                  .is_written = true});
   return axes;
 }
 
@@ -248,12 +249,9 @@ Cell decide_finetune_cell(const Cell& cell, const DeviceFacts& facts) {
   const auto decide = [&](std::string_view axis, const std::string& value) {
     if (decided.text(axis) == decided_later) decided = with_value(decided, axis, value);
   };
-  if (has_folder(decided)) {
-    const auto shape = shape_of(decided);
-    if (shape.ok()) decide("model", decoder_shape_text(*shape));
-  } else {
-    decide("model", on_cpu ? small_decoder : "qwen3-0.6b");
-  }
+  if (!has_folder(decided)) decide("model", on_cpu ? small_decoder : "qwen3-0.6b");
+  const auto shape = shape_of(decided);
+  if (shape.ok()) decide("model", decoder_shape_text(*shape));
   const bool lora = decided.text("mode") == "lora";
   if (lora) {
     decide("rank", "16");
@@ -265,7 +263,9 @@ Cell decide_finetune_cell(const Cell& cell, const DeviceFacts& facts) {
     for (const char* axis : {"rank", "alpha", "targets"}) decide(axis, of_no_adapter);
   }
   decide("batch", on_cpu ? "4" : "1");
-  decide("sequence", on_cpu ? "128" : "8192");
+  const std::int64_t usual_sequence = on_cpu ? 128 : 8192;
+  decide("sequence",
+         std::to_string(shape.ok() ? within_positions(*shape, usual_sequence) : usual_sequence));
   const std::string products(decided.text("products"));
   decide("precision", products == fp8_products    ? "bf16"
                       : products != decided_later ? products

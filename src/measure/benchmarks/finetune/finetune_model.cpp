@@ -149,12 +149,15 @@ class FinetuneModel final : public TrainTransformer {
     return all;
   }
 
+  double output_bytes() const override {
+    // Adapters are written in bf16 or f32, weights in the type of the training.
+    const std::size_t element =
+        plan().lora && plan().type != DataType::bf16 ? sizeof(float) : size_of(plan().type);
+    return plan().trained_parameters() * static_cast<double>(element);
+  }
+
   Status check_output(const std::string& folder) const override {
-    // Adapters are written in f32 or smaller types, weights in that of the training.
-    const double bytes =
-        plan().lora ? plan().trained_parameters() * sizeof(float)
-                    : plan().shape.parameters() * static_cast<double>(size_of(plan().type));
-    return assay::check_output(folder, settings_.weights, plan().lora.has_value(), bytes);
+    return assay::check_output(folder, settings_.weights, plan().lora.has_value());
   }
 
   Status write_weights(Training& training, Stream& stream,

@@ -145,6 +145,7 @@ Result<DecoderCell> parse_decoder(const Cell& cell, int ranks, const Device& dev
   parsed.precision = cell.text("precision") == "bf16" ? DataType::bf16 : DataType::f32;
   parsed.batch = static_cast<std::int64_t>(cell.integer("batch"));
   parsed.tokens = static_cast<std::int64_t>(cell.integer("tokens"));
+  TRY(check_positions(parsed.shape, "tokens=", parsed.tokens));
   parsed.part.ranks = ranks;
   parsed.quantization = quantization_named(cell.text("quantization"), device.facts());
   parsed.cache_codes = cache_codes_named(cell.text(cache_axis), device.facts());

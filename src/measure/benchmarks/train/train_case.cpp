@@ -66,6 +66,7 @@ class TrainCase final : public Case {
 
   Status check(Stream& stream) {
     // Before the training, which may take hours.
+    if (ranks_.team->rank() == 0) TRY(check_disk_room(cell_));
     if (!cell_.save.empty() && ranks_.team->rank() == 0) {
       TRY(check_writable(cell_.save, {cell_.data}));
     }

@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "compute/device/helpers.h"
+#include "core/disk_room.h"
 #include "core/units.h"
 #include "measure/benchmarks/attention/attention_ways.h"
 #include "measure/benchmarks/collective/collective_cell.h"
 #include "measure/benchmarks/train/train_choice.h"
+#include "model/training/checkpoint.h"
 #include "model/transformer/named_shapes.h"
 #include "ranks/collective/communicators.h"
 
@@ -198,7 +200,8 @@ std::vector<Axis> make_train_axes() {
        .defaults = {"no"},
        .choices = {"no"},
        .check = any_path,
-       .allowed = "a file"},
+       .allowed = "a file",
+       .is_written = true},
   };
 }
 
@@ -356,6 +359,16 @@ Cell with_ranks(const Cell& cell, int ranks, std::string_view library) {
 
 }  // namespace
 
+Status check_disk_room(const TrainCell& cell) {
+  std::vector<PlannedFile> files;
+  if (!cell.save.empty()) {
+    const auto trained = static_cast<double>(cell.model->sections().back().end);
+    files.push_back({cell.save, checkpoint_bytes(cell.model->plan_of_parameters(), trained)});
+  }
+  if (!cell.output.empty()) files.push_back({cell.output, cell.model->output_bytes()});
+  return check_room(files);
+}
+
 const std::vector<Axis>& train_axes() {
   static const std::vector<Axis> axes = make_train_axes();
   return axes;
@@ -396,6 +409,7 @@ Result<TransformerSettings> parse_transformer(const Cell& cell, TransformerShape
   plan.batch = TRY(parse_batch(cell));
   plan.sequence = static_cast<std::int64_t>(cell.integer("sequence"));
   if (plan.shape.position == PositionKind::learned) plan.shape.positions = plan.sequence;
+  TRY(check_positions(plan.shape, "sequence=", plan.sequence));
   const std::string_view recompute = cell.text("recompute");
   plan.recompute = recompute == "gelu"         ? Recompute::activation
                    : recompute == "selective"  ? Recompute::selective

@@ -37,6 +37,10 @@ struct TrainCell {
   std::string output;  ///< folder for what was learnt, as other programs read it; empty: none
 };
 
+/// Checks whether the disk has room for the cell's checkpoint and output. Error: as check_room()
+/// (core/disk_room.h).
+Status check_disk_room(const TrainCell& cell);
+
 const std::vector<Axis>& train_axes();
 /// The axes with these names, for a benchmark that shares them.
 std::vector<Axis> axes_of_training(const std::vector<std::string>& names);

@@ -70,6 +70,8 @@ class TrainModel {
   virtual bool trains_adapters() const { return false; }
   /// Names and texts of notes for the record about the data, after create().
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
+  /// About how many bytes write_weights() writes.
+  virtual double output_bytes() const { return 0; }
   /// Checks whether write_weights() could write to `folder`, before the training, which may take
   /// hours. Error: as check_output() in model/training/weight_files.h.
   virtual Status check_output(const std::string& /*folder*/) const { return {}; }

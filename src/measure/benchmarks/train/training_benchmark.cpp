@@ -63,9 +63,10 @@ std::optional<std::string> TrainingBenchmark::unsupported(const Cell& cell,
                      format_memory(most), model.what_would_fit(most));
 }
 
-Status TrainingBenchmark::check_files(const Cell& cell, const Device&) const {
+Status TrainingBenchmark::check_files(const Cell& cell, const Device&, const Team& team) const {
   const TrainCell parsed = TRY(parse(cell));
   if (parsed.data != "synthetic") TRY(check_readable(parsed.data));
+  if (team.rank() == 0) TRY(check_disk_room(parsed));
   return parsed.from.empty() ? Status() : check_readable(parsed.from);
 }
 
@@ -86,6 +87,7 @@ std::string TrainingBenchmark::requirements(const Cell& cell, const Device& devi
     text += fmt::format("; the largest batch for the {} that are free is {}",
                         format_memory(now->first), model.largest_batch(now->first));
   }
+  if (const Status room = check_disk_room(*parsed); !room.ok()) text += "; " + room.error().message;
   return text;
 }
 

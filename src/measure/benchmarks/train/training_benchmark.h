@@ -21,7 +21,7 @@ class TrainingBenchmark : public Benchmark {
   bool takes_team() const override { return true; }
   bool queues_collectives() const override { return true; }
   std::optional<std::string> unsupported(const Cell& cell, const Device& device) const override;
-  Status check_files(const Cell& cell, const Device& device) const override;
+  Status check_files(const Cell& cell, const Device& device, const Team& team) const override;
   bool depends_on_device() const override { return true; }
   std::string requirements(const Cell& cell, const Device& device) const override;
   Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override;

@@ -67,6 +67,9 @@ TEST_P(TrainingAnMlp, ReplayingAndResumingChangeNoBit) {
     const TemporaryFolder folder;
     const Status saved = save_checkpoint(*whole, *stream_, folder.path() / "mlp");
     ASSERT_TRUE(saved) << saved.error().message;
+    const double bytes = checkpoint_bytes(settings.plan, settings.plan.shape.parameters());
+    EXPECT_NEAR(static_cast<double>(std::filesystem::file_size(folder.path() / "mlp")), bytes,
+                0.1 * bytes);  // beside the header
     const std::vector<float> losses = train(*whole, 3);
     auto other = start(settings, data);
     ASSERT_NE(other, nullptr);
@@ -82,6 +85,28 @@ TEST_P(TrainingAnMlp, ReplayingAndResumingChangeNoBit) {
     EXPECT_EQ(other->losses(*stream_, 1, 3).value(), whole->losses(*stream_, 1, 3).value());
     EXPECT_EQ(other->weights(*stream_).value(), whole->weights(*stream_).value());
   }
+}
+
+TEST_P(TrainingAnMlp, TheFirstStepStopsBetweenItsPassesAndCanBeRepeated) {
+  MlpSettings settings = small();
+  settings.accumulate = 8;
+  const RegressionBatches data = batches(settings.plan, 3);
+  auto undisturbed = start(settings, data);
+  ASSERT_NE(undisturbed, nullptr);
+  int asked = 0;
+  settings.stop_requested = [&] { return ++asked == 3; };
+  auto training = start(settings, data);
+  ASSERT_NE(training, nullptr);
+  const std::vector<float> before = training->weights(*stream_).value();
+  const Status stopped = training->step(*stream_);
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().kind, ErrorKind::interrupted);
+  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(training->state(*stream_).value().step, 0U);
+  EXPECT_EQ(training->weights(*stream_).value(), before);
+  EXPECT_EQ(train(*training, 2), train(*undisturbed, 2));
+  EXPECT_EQ(training->weights(*stream_).value(), undisturbed->weights(*stream_).value());
+  EXPECT_EQ(asked, 10);  // once before each later pass of the first step, and never after it
 }
 
 /// With either optimizer and all kinds of states.

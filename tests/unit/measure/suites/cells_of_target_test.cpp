@@ -21,6 +21,25 @@ TEST(Plan, ACellAskedForAloneIsKept) {
   EXPECT_EQ(cells_of({{"direction", "d2d"}, {"memory", "pageable"}}), 1u);
 }
 
+TEST(Plan, CellsThatWouldWriteOnePathAreRefused) {
+  const auto refusal = [](std::vector<AxisSetting> settings) {
+    settings.push_back({"weights", "model"});
+    const Status apart = check_written_once(make_plan("finetune", settings).value().cells);
+    EXPECT_TRUE(apart.ok() || apart.error().kind == ErrorKind::usage);
+    return apart.ok() ? "" : apart.error().message;
+  };
+  EXPECT_EQ(refusal({{"mode", "full,lora"}, {"output", "tuned"}}),
+            "output=tuned would be written by the cell with mode=full and again by that with "
+            "mode=lora; run them one after the other, each with another output");
+  EXPECT_EQ(
+      refusal({{"save", "a,./a"}}),
+      "save=./a would be written by the cell with save=a and again by that with save=./a; run "
+      "them one after the other, each with another save");
+  EXPECT_EQ(refusal({{"mode", "full,lora"}}), "");
+  EXPECT_EQ(refusal({{"mode", "full,lora"}, {"save", "/dev/null"}}), "");
+  EXPECT_EQ(refusal({{"save", "a,b"}}), "");
+}
+
 TEST(Plan, UnknownTargetsAreNamedWithAGuess) {
   const auto plan = make_plan("memroy", {});
   ASSERT_FALSE(plan);

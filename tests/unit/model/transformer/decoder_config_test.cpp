@@ -183,6 +183,23 @@ TEST(DecoderConfig, SurvivesDamage) {
   EXPECT_LT(refused, 1000);
 }
 
+TEST(DecoderConfig, SequencesHaveAtMostItsPositions) {
+  const Json config = with("max_position_embeddings", 100);
+  const TransformerShape shape = parse_decoder_config(config.dump()).value();
+  EXPECT_TRUE(check_positions(shape, "sequence=", 100));
+  EXPECT_EQ(check_positions(shape, "sequence=", 101).error().message,
+            "sequence=101 is more than the 100 positions of the model (max_position_embeddings); "
+            "give at most 100, or a model with more positions");
+  EXPECT_EQ(within_positions(shape, 101), 100);
+  EXPECT_EQ(within_positions(shape, 99), 99);
+  EXPECT_TRUE(check_positions(small(), "sequence=", 1 << 20));  // none are stated
+  EXPECT_EQ(within_positions(small(), 1 << 20), 1 << 20);
+  EXPECT_THAT(refusal_of(with("max_position_embeddings", 0)), HasSubstr("max_position_embeddings"));
+  // Published models: one extended by its rotary scaling, one not.
+  EXPECT_EQ(parse_decoder_shape("llama3.1-8b").value().positions, 131072);
+  EXPECT_EQ(parse_decoder_shape("llama3-8b").value().positions, 8192);
+}
+
 TEST(DecoderConfig, IsTheModelThatIsNamed) {
   const TransformerShape llama = parse_decoder_shape("llama3-8b").value();
   EXPECT_EQ(decoder_shape_text(llama), "llama3-8b");
@@ -190,6 +207,10 @@ TEST(DecoderConfig, IsTheModelThatIsNamed) {
   EXPECT_TRUE(check_decoder_shape(llama, "llama3-8b"));
   EXPECT_THAT(check_decoder_shape(llama, "llama3.1-8b").error().message, HasSubstr("rotary"));
   EXPECT_THAT(check_decoder_shape(llama, "llama3-70b").error().message, HasSubstr("layers: 32"));
+  TransformerShape tuned = parse_decoder_shape("qwen2.5-7b").value();
+  tuned.positions = 32768;  // as its instruct variant
+  EXPECT_EQ(decoder_shape_text(tuned), "qwen2.5-7b");
+  EXPECT_TRUE(check_decoder_shape(tuned, "qwen2.5-7b"));
   TransformerShape biased = small();
   biased.biases = Biases::qkv;  // letters say nothing about it
   EXPECT_TRUE(check_decoder_shape(biased, "2L4H2K32D64C96F131V"));
