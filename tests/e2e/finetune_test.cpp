@@ -303,12 +303,13 @@ TEST(Finetune, AFailureLeavesTheOldWeights) {
 /// A block's shared memory lies on the stack of a thread that computes on a CPU.
 TEST(Finetune, ASmallLimitOfStacksIsEnough) {
   if (is_sanitized) GTEST_SKIP() << "sanitizers need larger stacks";
-  Process process({"-c",
-                   std::string("ulimit -s 128; exec \"$0\" run finetune steps=5 batch=2 sequence=64 "
-                               "--telemetry off --device cpu model=") +
-                       tiny_decoder,
-                   ASSAY_BINARY},
-                  {}, "", "/bin/sh");
+  Process process(
+      {"-c",
+       std::string("ulimit -s 128; exec \"$0\" run finetune steps=5 batch=2 sequence=64 "
+                   "--telemetry off --device cpu model=") +
+           tiny_decoder,
+       ASSAY_BINARY},
+      {}, "", "/bin/sh");
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.status, 0) << outcome.err;
 }
