@@ -240,7 +240,7 @@ void conclude(const Request& request, const CampaignOutcome& outcome, const fs::
   if (!(std::ofstream(file) << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n")) {
     terminal.complain(fmt::format("cannot write {}", file.string()));
   }
-  terminal.print(request.json ? Json({{"study", json}}).dump() + "\n"
+  terminal.print(request.json ? json_line(Json({{"study", json}})) + "\n"
                               : "\n" + study_text(cells, static_cast<std::size_t>(terminal.width()),
                                                   terminal.out_style()));
 }
@@ -369,7 +369,7 @@ int measure(const Request& request, Terminal& terminal) {
                        {"precise", outcome->precise},
                        {"contrasts", outcome->contrasts},
                        {"given_up", outcome->given_up}};
-    terminal.print(json.dump() + "\n");
+    terminal.print(json_line(json) + "\n");
   } else {
     terminal.print(text);
   }
