@@ -415,6 +415,19 @@ TEST(CampaignCommand, AStudyOfPartitionsTellsSumAndInterference) {
   EXPECT_NEAR(then[0]["whole"].get<double>() / kept[0]["whole"].get<double>(), 1, 0.01);
 }
 
+TEST(CampaignCommand, ConclusionsThatDoNotFitOnTheDiskAreAComplaint) {
+  const Study study(head() +
+                    "environments:\n"
+                    "  - {name: p0, kind: partition, cpus: '0'}\n"
+                    "  - {name: p1, kind: partition, cpus: '0'}\n"
+                    "study: {each: [p0, p1]}\n");
+  EXPECT_EQ(study.run({"--pairs", "2"}).status, 0);
+  std::filesystem::remove(study.out() / "study.json");
+  std::filesystem::create_symlink("/dev/full", study.out() / "study.json");
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_THAT(outcome.err, HasSubstr("study.json cannot be written: No space left on device"));
+}
+
 TEST(CampaignCommand, AStudyOfAnEmulatedDeviceSaysThatNothingWasMeasured) {
   const Study study(head() +
                     "environments:\n"

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/hash.h"
 #include "core/json.h"
 #include "core/read_file.h"
@@ -73,6 +75,44 @@ TEST(HealthAccept, HoldsItsDeviceWhileItMeasures) {
   EXPECT_THAT(second.err, ContainsRegex("fake:0 is under test by process [0-9]+"));
   first.signal(SIGINT);
   EXPECT_EQ(first.wait().status, 130);
+}
+
+/// Machines may share the current folder and the store, and no test replaces the result of another.
+TEST(HealthAccept, EachTestForCorruptionKeepsItsResultInTheStore) {
+  const TemporaryFolder folder;
+  const std::string store = folder.path() / "store";
+  std::set<std::string> files;
+  for (int i = 0; i < 2; ++i) {
+    const Outcome outcome =
+        assay_run({"health", "accept", "--limits", two_limits(folder), "--device", "fake:0",
+                   "--budget", "30s", "--sdc", "1s", "--out", store, "--json"},
+                  {{"TMPDIR", folder.path()}});
+    const Json json = Json::parse(outcome.out, nullptr, false);
+    ASSERT_TRUE(json.is_object() && json["sdc"].contains("file")) << outcome.out << outcome.err;
+    const std::string file = json["sdc"]["file"];
+    EXPECT_THAT(file, ContainsRegex(store + "/sdc-.*[.]json$"));
+    EXPECT_EQ(Json::parse(*read_file(file))["verdict"], json["sdc"]["verdict"]);
+    files.insert(file);
+  }
+  EXPECT_EQ(files.size(), 2u);
+}
+
+TEST(HealthAccept, AdviceKeepsTheLimitsAndTheDevice) {
+  const TemporaryFolder folder;
+  const std::string limits = two_limits(folder);
+  const Outcome judged =
+      assay_run({"health", "--limits", limits, "--device", "fake:0", "--sdc", "0s"},
+                {{"TMPDIR", folder.path()}});
+  EXPECT_THAT(judged.out, HasSubstr(" health accept --limits " + limits + " --device fake:0  "))
+      << judged.err;
+  EXPECT_THAT(judged.out, HasSubstr(" health sdc --duration 10min --device fake:0  "));
+  // A CPU has no limits.
+  const Outcome unknown = assay_run(
+      {"health"},
+      {{"TMPDIR", folder.path()}, {"CUDA_VISIBLE_DEVICES", ""}, {"HIP_VISIBLE_DEVICES", ""}});
+  EXPECT_THAT(unknown.out, HasSubstr("not measured: no limits for")) << unknown.err;
+  EXPECT_THAT(unknown.out, HasSubstr(" health sdc --duration 10min  "));
+  EXPECT_THAT(unknown.out, Not(HasSubstr(" health accept")));
 }
 
 TEST(HealthAccept, TheLimitsAreNotReplacedByTheCertificate) {

@@ -10,6 +10,7 @@ namespace {
 
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 struct Mistake {
@@ -174,6 +175,23 @@ TEST(Folder, NamedLikeAnAxisIsAStore) {
   const Outcome outcome = Process({"-c", there}, {}, "", "/bin/sh").wait();
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("records.jsonl:1: it is not JSON, ignored"));
+}
+
+/// A file's name may have any bytes.
+TEST(Output, JsonIsUtf8WhateverAFileIsCalled) {
+  const TemporaryFolder folder;
+  const std::string odd = folder.path().string() + "/\xff";
+  folder.write("rows.csv",
+               "Validator,PT_VERSION,2.5.0\nGemmTunableOp_float_TN,tn_128_128_128,Default,0.1\n");
+  const std::string rows = folder.path() / "rows.csv";
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"trace", "record", "memory", "size=4KiB", "op=copy", "-o", odd + ".json", "--json"},
+           {"run", "finetune", "weights=" + odd, "--dry-run", "--json", "--device", "cpu"},
+           {"tune", "gemm", "--read", rows, "--json", "--out", odd}}) {
+    const Outcome outcome = assay_run(words);
+    EXPECT_THAT(outcome.out, HasSubstr("/\xef\xbf\xbd")) << words[0] << ": " << outcome.err;
+    EXPECT_THAT(outcome.err, Not(HasSubstr("please report it")));
+  }
 }
 
 TEST(Output, FullDeviceIsAnError) {

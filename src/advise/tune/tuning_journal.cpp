@@ -37,7 +37,7 @@ std::string first_difference(const Json& there, const Json& here) {
     for (const auto& [name, value] : here.items()) {
       const auto other = there.find(name);
       if (other == there.end()) {
-        return fmt::format("{} is missing, here it is {}", name, shown_line(value.dump(), 80));
+        return fmt::format("{} is missing, here it is {}", name, shown_line(json_line(value), 80));
       }
       const std::string inner = first_difference(*other, value);
       if (inner.empty()) continue;
@@ -47,8 +47,8 @@ std::string first_difference(const Json& there, const Json& here) {
       if (!here.contains(name)) return shown_line(name, 40) + " is not here";
     }
   }
-  return fmt::format("is {}, here it is {}", shown_line(there.dump(), 80),
-                     shown_line(here.dump(), 80));
+  return fmt::format("is {}, here it is {}", shown_line(json_line(there), 80),
+                     shown_line(json_line(here), 80));
 }
 
 Error TuningJournal::about_step(const std::filesystem::path& folder, std::size_t i,

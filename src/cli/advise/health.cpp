@@ -1,6 +1,11 @@
 // assay health: the doctor, a one-minute acceptance and advice.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "cli/advise/doctor_view.h"
 #include "cli/advise/health_run.h"
 #include "cli/cli.h"
@@ -9,22 +14,46 @@
 #include "cli/results_store.h"
 #include "core/json.h"
 #include "core/own_binary.h"
+#include "ranks/environments/shell_words.h"
 
 namespace assay::cli::health_command {
 namespace {
 
-std::string advice_text(const health::Acceptance* acceptance) {
-  std::string text = "next:\n";
-  const auto add = [&](std::string_view command, std::string_view why) {
-    text += fmt::format("  {} {:<28} {}\n", own_command(), command, why);
-  };
-  const bool failed = acceptance != nullptr && acceptance->verdict() == health::LineVerdict::fail;
-  if (failed) add("doctor", "what is misconfigured, and the commands that fix it");
-  if (acceptance != nullptr) {
-    add("health accept", "every line, in 15 minutes");
-    add("health sdc --duration 10min", "silent data corruption, at length");
+/// Returns a command with the options of this call that it has, too.
+std::string with_options(std::string command, const Arguments& arguments,
+                         const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (arguments.has(name))
+      command += fmt::format(" {} {}", name, shell_word(arguments.get(name)));
+  }
+  if (arguments.has("--shared")) command += " --shared";
+  return command;
+}
+
+std::string advice_text(const Result<health::Acceptance>& acceptance, const Arguments& arguments) {
+  std::vector<std::pair<std::string, std::string_view>> lines;
+  if (acceptance.ok() && acceptance->verdict() == health::LineVerdict::fail) {
+    lines.emplace_back("doctor", "what is misconfigured, and the commands that fix it");
+  }
+  if (acceptance.ok()) {
+    lines.emplace_back(with_options("health accept", arguments, {"--limits", "--device"}),
+                       "every line, in 15 minutes");
+  }
+  if (!acceptance.ok() && acceptance.error().kind == ErrorKind::unavailable) {
+    lines.emplace_back("devices", "devices found, and why others cannot be used");
   } else {
-    add("health limits STORE...", "limits from records of healthy machines");
+    lines.emplace_back(
+        with_options("health sdc --duration 10min", arguments, {"--device"}),
+        acceptance.ok() ? "silent data corruption, at length" : "silent data corruption");
+  }
+  if (!acceptance.ok() && acceptance.error().kind == ErrorKind::usage) {
+    lines.emplace_back("health limits STORE...", "limits from records of healthy machines");
+  }
+  std::size_t width = 0;
+  for (const auto& [command, why] : lines) width = std::max(width, command.size());
+  std::string text = "next:\n";
+  for (const auto& [command, why] : lines) {
+    text += fmt::format("  {} {:<{}}  {}\n", own_command(), command, width, why);
   }
   return text;
 }
@@ -70,7 +99,7 @@ Result<int> health(const Arguments& arguments, Terminal& terminal) {
       terminal.print(short_text(fold(diagnosis), Judgement::fail, width, style));
     }
     if (!acceptance.ok()) terminal.print("not measured: " + acceptance.error().message + "\n");
-    if (!quick) terminal.print(advice_text(acceptance.ok() ? &*acceptance : nullptr));
+    if (!quick) terminal.print(advice_text(acceptance, arguments));
   }
   if (interrupt_requested()) return exit_interrupted;
   const bool failed = acceptance.ok() && acceptance->verdict() == health::LineVerdict::fail;

@@ -250,7 +250,8 @@ Result<int> make_limits(const Arguments& arguments, Terminal& terminal) {
     const Status writable = check_writable(out);
     if (!writable.ok()) return about("--output", writable.error());
   }
-  const auto nodes = TRY(health::read_population(operands, arguments.has("--per-run")));
+  rule.per_run = arguments.has("--per-run");
+  const auto nodes = TRY(health::read_population(operands, rule.per_run));
   const DerivedLimits limits = TRY(health::derive_limits(nodes, rule));
   const std::string date = utc_now().substr(0, 10);
   const std::string text = format == "cvs" ? limits_cvs(limits, date)

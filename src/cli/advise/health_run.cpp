@@ -23,6 +23,7 @@
 #include "core/program.h"
 #include "core/units.h"
 #include "core/version.h"
+#include "core/write_file.h"
 #include "measure/sampling/runner.h"
 #include "ranks/environments/shell_words.h"
 #include "results/store/record_json.h"
@@ -110,14 +111,33 @@ Result<std::string> run_step(const health::AcceptanceStep& step, const std::stri
   return fmt::format("it did not end within {:.0f} s", start.timeout_seconds);
 }
 
+/// Keeps the whole result beside the records, or in the current folder if there are no records and
+/// it is CORRUPT. Machines may share the folder, and a later test must not replace a difference
+/// that was found, so each file has a name of its own. Returns it; empty, if none was written.
+std::string keep_corruption(const AcceptanceRequest& request, const Json& result,
+                            Terminal& terminal) {
+  const bool stored = request.folder != pipe;
+  if (!stored && result["verdict"] != "CORRUPT") return {};
+  const std::string file =
+      fmt::format("{}sdc-{}.json", stored ? request.folder + "/" : "", new_run_id());
+  Status written = stored ? create_folder(request.folder) : Status();
+  if (written.ok()) {
+    written = write_file(file, result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  }
+  if (written.ok()) return file;
+  terminal.note(written.error().message + "\n");
+  return {};
+}
+
 Result<CorruptionTest> test_corruption(const AcceptanceRequest& request, const std::string& device,
-                                       std::size_t devices) {
+                                       std::size_t devices, Terminal& terminal) {
   CorruptionTest test;
   const double seconds = test.seconds = request.corruption_seconds;
   ProgramStart start;
   start.words = {TRY(own_binary()), "health",     "sdc",
                  "--json",          "--duration", fmt::format("{:.3f}s", seconds),
-                 "--device",        device};
+                 "--device",        device,       "--output",
+                 "/dev/null"};
   if (devices > 1) start.words.insert(start.words.end(), {"--ranks", fmt::format("{}", devices)});
   if (request.shared) start.words.emplace_back("--shared");
   constexpr double start_and_end = 300;
@@ -130,6 +150,7 @@ Result<CorruptionTest> test_corruption(const AcceptanceRequest& request, const s
   if (json.is_object() && json.contains("verdict") && json["verdict"].is_string()) {
     test.verdict = json["verdict"];
     test.why = json.value("why", "");
+    test.file = keep_corruption(request, json, terminal);
     return test;
   }
   test.verdict = "UNKNOWN";
@@ -259,7 +280,7 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
     terminal.note(
         fmt::format("silent data corruption: {}\n", format_clock(request.corruption_seconds)));
     const std::string device = arguments.get("--device", devices.front().backend);
-    acceptance.corruption = TRY(test_corruption(request, device, devices.size()));
+    acceptance.corruption = TRY(test_corruption(request, device, devices.size(), terminal));
   }
   acceptance.interrupted = interrupt_requested();
   for (const Record& record : collected.records) {
@@ -302,7 +323,8 @@ std::string acceptance_text(const Acceptance& acceptance, std::size_t width, con
   const CorruptionTest& corruption = acceptance.corruption;
   if (!corruption.verdict.empty()) {
     text +=
-        wrapped(fmt::format("silent data corruption: {} ({})", corruption.verdict, corruption.why),
+        wrapped(fmt::format("silent data corruption: {} ({}){}", corruption.verdict, corruption.why,
+                            corruption.file.empty() ? "" : "; all of it: " + corruption.file),
                 2, width) +
         "\n";
   }

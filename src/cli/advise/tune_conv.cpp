@@ -266,7 +266,7 @@ Status show_outcomes(const TuneConvRequest& request, const ConvolutionPlace& pla
     text += databases_text(databases.tuned.string(), changes);
   }
   if (place.facts.emulated) text += "model: an emulated device; nothing was measured\n";
-  terminal.print(request.json ? json.dump() + "\n" : text);
+  terminal.print(request.json ? json_line(json) + "\n" : text);
   return {};
 }
 
@@ -278,7 +278,7 @@ int tune_conv(const Arguments& arguments, Terminal& terminal) {
   if (!place.ok()) return report(terminal, place.error());
   note_left_out(place->list.left_out, place->list.left_out_count, terminal);
   if (request->list_only) {
-    terminal.print(request->json ? convolution_list_json(place->list.problems).dump() + "\n"
+    terminal.print(request->json ? json_line(convolution_list_json(place->list.problems)) + "\n"
                                  : convolution_list_text(place->list.problems, place->facts,
                                                          static_cast<std::size_t>(terminal.width()),
                                                          terminal.out_style()));

@@ -299,7 +299,7 @@ int tune_gemm(const Arguments& arguments, Terminal& terminal) {
   if (request->list_only) {
     Json json = Json::array();
     for (const CountedProblem& product : products) json.push_back(product_json(product));
-    terminal.print(request->json ? json.dump() + "\n"
+    terminal.print(request->json ? json_line(json) + "\n"
                                  : product_list_text(products, facts, width, terminal.out_style()));
     return exit_ok;
   }
@@ -338,7 +338,7 @@ int tune_gemm(const Arguments& arguments, Terminal& terminal) {
   if (request->json) {
     Json json = {{"device", to_json(facts)}, {"products", tuned_json(*tuned)}};
     json.update(written.json);
-    terminal.print(json.dump() + "\n");
+    terminal.print(json_line(json) + "\n");
     if (!written.text.empty()) terminal.note(written.text);
   } else {
     terminal.print(tuned_text(*tuned, width, terminal.out_style()) + written.text);

@@ -181,7 +181,7 @@ int read_tuning_files(const TuneGemmRequest& request, bool write, Terminal& term
     json["merged"] = path.string();
     text += fmt::format("{} rows in {}\n", all->rows.size(), path.string());
   }
-  terminal.print(request.json ? json.dump() + "\n" : text);
+  terminal.print(request.json ? json_line(json) + "\n" : text);
   return unfit > 0 ? exit_differs : exit_ok;
 }
 

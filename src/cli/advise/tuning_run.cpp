@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/option_values.h"
 #include "compute/device/backend.h"
+#include "core/json.h"
 #include "machine/system/fingerprint.h"
 
 namespace assay::cli {
@@ -73,7 +74,7 @@ Result<int> run_tuning(const TuningRun& run, const Arguments& arguments, Termina
   }
   const TuningResult result = TRY(std::move(tuned));
   if (arguments.has("--json")) {
-    terminal.print(tuning_json(run.name, run.space, result).dump() + "\n");
+    terminal.print(json_line(tuning_json(run.name, run.space, result)) + "\n");
     return status_of(result);
   }
   terminal.print(search_text(run.space, result, run.columns,

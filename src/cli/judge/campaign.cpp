@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 
@@ -25,6 +24,7 @@
 #include "core/own_binary.h"
 #include "core/suggest.h"
 #include "core/units.h"
+#include "core/write_file.h"
 #include "judge/campaign/budget_outlook.h"
 #include "judge/campaign/first_look.h"
 #include "judge/campaign/process_runner.h"
@@ -236,11 +236,10 @@ void conclude(const Request& request, const CampaignOutcome& outcome, const fs::
   }
   Json json = Json::array();
   for (const StudyCell& cell : cells) json.push_back(to_json(cell));
-  const fs::path file = folder / "study.json";
-  if (!(std::ofstream(file) << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n")) {
-    terminal.complain(fmt::format("cannot write {}", file.string()));
-  }
-  terminal.print(request.json ? Json({{"study", json}}).dump() + "\n"
+  const Status written = write_file(
+      folder / "study.json", json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  if (!written.ok()) terminal.complain(written.error().message);
+  terminal.print(request.json ? json_line(Json({{"study", json}})) + "\n"
                               : "\n" + study_text(cells, static_cast<std::size_t>(terminal.width()),
                                                   terminal.out_style()));
 }
@@ -369,7 +368,7 @@ int measure(const Request& request, Terminal& terminal) {
                        {"precise", outcome->precise},
                        {"contrasts", outcome->contrasts},
                        {"given_up", outcome->given_up}};
-    terminal.print(json.dump() + "\n");
+    terminal.print(json_line(json) + "\n");
   } else {
     terminal.print(text);
   }

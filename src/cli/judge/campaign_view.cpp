@@ -154,6 +154,13 @@ std::string CampaignView::disturbance_text() const {
 std::string campaign_text(const CampaignOutcome& outcome, std::size_t retries, double seconds) {
   std::string text = fmt::format("{} pairs after {}: {}\n", outcome.pairs, format_clock(seconds),
                                  reason_text(outcome.stop));
+  const bool limited =
+      outcome.stop == CampaignStop::budget || outcome.stop == CampaignStop::most_pairs;
+  if (limited && outcome.pairs > 0 && outcome.precise < outcome.contrasts) {
+    text += fmt::format(
+        "{} of {} cells are precise enough; the same command with --pairs {} continues\n",
+        outcome.precise, outcome.contrasts, 2 * outcome.pairs);
+  }
   if (retries > 0) text += fmt::format("{} units were retried\n", retries);
   if (!outcome.given_up.empty()) {
     text += fmt::format("permanently failed: {}\n", fmt::join(outcome.given_up, ", "));

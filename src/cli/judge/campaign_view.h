@@ -71,7 +71,8 @@ class CampaignView final : public CampaignObserver {
   std::atomic<bool> budget_is_spent_ = false;
 };
 
-/// Returns "12 pairs after 3:20: every cell is precise enough" and a line for each kind of problem.
+/// Returns "12 pairs after 3:20: every cell is precise enough", how to continue if a limit came
+/// first, and a line for each kind of problem.
 std::string campaign_text(const CampaignOutcome& outcome, std::size_t retries, double seconds);
 
 /// A table for each of a study's cells and a line about it.

@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "core/shown_text.h"
 #include "core/units.h"
+#include "judge/report/number_text.h"
 #include "judge/trace/kernel_category.h"
 #include "judge/trace/nanoseconds_text.h"
 
@@ -30,7 +31,7 @@ std::string kernel_text(std::string_view name) {
 
 std::string spans_text(const DeviceReport& device, std::size_t width, const Style& style) {
   const DeviceTimes& times = device.times;
-  Table table({{"time"}, {"of it", right_side}, {"share", right_side}});
+  Table table({{"state"}, {"time", right_side}, {"share", right_side}});
   const auto row = [&](std::string what, std::int64_t time) {
     table.add({std::move(what), nanoseconds_text(time), percent_of(time, times.span)});
   };
@@ -256,9 +257,10 @@ std::string trace_text(const TraceReport& report, std::size_t top, std::size_t w
     const DeviceTimes& times = device.times;
     const std::string product = shown_line(device.product, longest_name);
     text += fmt::format(
-        "\n{}{}: {} kernels, {} copies and memsets on {} streams{}\n",
-        style.bold("GPU " + shown_line(device.device, longest_name)),
-        product.empty() ? "" : " " + product, times.kernels, times.copies, times.streams,
+        "\n{}{}: {}, {} on {}{}\n", style.bold("GPU " + shown_line(device.device, longest_name)),
+        product.empty() ? "" : " " + product, report::counted(times.kernels, "kernel"),
+        times.copies == 1 ? "1 copy or memset" : fmt::format("{} copies and memsets", times.copies),
+        report::counted(times.streams, "stream"),
         is_launch_bound(times) ? style.yellow("; limited by launches of the host") : "");
     text += spans_text(device, width, style);
     for (const std::string& table :

@@ -100,8 +100,10 @@ std::string backends_text(const Backends& backends, const Style& style) {
 
 int run(const Arguments& arguments, Terminal& terminal) {
   const Backends backends = make_backends();
-  terminal.print(arguments.has("--json") ? backends_json(backends).dump(2) + "\n"
-                                         : backends_text(backends, terminal.out_style()));
+  terminal.print(arguments.has("--json")
+                     ? backends_json(backends).dump(2, ' ', false, Json::error_handler_t::replace) +
+                           "\n"
+                     : backends_text(backends, terminal.out_style()));
   return exit_ok;
 }
 

@@ -46,13 +46,13 @@ Result<Request> read_request(const Arguments& arguments) {
     if (text.find_first_not_of("0123456789.") == std::string::npos) text += "s";
     const auto interval = parse_duration(text);
     if (!interval.ok()) {
-      return Error{interval.error().kind, "--interval: " + interval.error().message};
+      return about("--interval", interval.error());
     }
     request.interval = *interval;
   }
   if (arguments.has("--count")) {
     const auto count = parse_integer(arguments.get("--count"));
-    if (!count.ok()) return Error{count.error().kind, "--count: " + count.error().message};
+    if (!count.ok()) return about("--count", count.error());
     request.count = *count;
   }
   request.listen = arguments.get("--listen");
@@ -180,7 +180,7 @@ int watch(const Request& request, Terminal& terminal) {
   for (std::uint64_t i = 0; i < request.count && !interrupt_requested(); ++i) {
     Snapshot now = read(sources);
     if (request.json) {
-      terminal.print(watch_json(channels, now).dump() + "\n");
+      terminal.print(json_line(watch_json(channels, now)) + "\n");
     } else {
       const std::string text =
           watch_text(channels, now, before ? &*before : nullptr,

@@ -166,7 +166,7 @@ Status print_cells(const Request& request, Terminal& terminal) {
     for (const auto& [axis, value] : cell.values()) axes[axis] = value;
     Json json = {{"benchmark", cell.benchmark()}, {"axes", axes}};
     if (!needs.empty()) json["needs"] = needs;
-    terminal.print(json.dump() + "\n");
+    terminal.print(json_line(json) + "\n");
   }
   return {};
 }

@@ -157,15 +157,14 @@ int show(const Request& request, const Recording& recording, std::size_t cells,
                on_device = median(recording.trace.on_device);
   const std::string cell = request.trace.cell.id();
   if (request.json) {
-    terminal.print(Json{{"file", request.file},
-                        {"cell", cell},
-                        {"steps", request.trace.steps},
-                        {"events", timeline.events().size()},
-                        {"step_seconds_without_recording", without},
-                        {"step_seconds_with_recording", with},
-                        {"device_seconds_per_step", on_device},
-                        {"operation_seconds_per_step", of_operations}}
-                       .dump() +
+    terminal.print(json_line({{"file", request.file},
+                              {"cell", cell},
+                              {"steps", request.trace.steps},
+                              {"events", timeline.events().size()},
+                              {"step_seconds_without_recording", without},
+                              {"step_seconds_with_recording", with},
+                              {"device_seconds_per_step", on_device},
+                              {"operation_seconds_per_step", of_operations}}) +
                    "\n");
     return exit_ok;
   }

@@ -243,7 +243,7 @@ Result<int> load_search(const FindRate& find, const LoadRequest& request, const 
   session.say("\n" + std::string(request.simulated ? of_a_model : "") +
               session.style().bold(found_text(find, result)) + "\n");
   if (keeper.json) {
-    terminal.print(to_json(find, found).dump() + "\n");
+    terminal.print(json_line(to_json(find, found)) + "\n");
     terminal.flush();
   }
   if (session.interrupted()) return exit_interrupted;

@@ -219,7 +219,7 @@ int calibrate_load(const Arguments& arguments, Terminal& terminal) {
   }
   const Style style = terminal.out_style();
   if (arguments.has("--json")) {
-    terminal.print(json_of(steps, ceiling).dump() + "\n");
+    terminal.print(json_line(json_of(steps, ceiling)) + "\n");
     return exit_ok;
   }
   terminal.print(steps_text(steps, static_cast<std::size_t>(terminal.width()), style));

@@ -231,7 +231,7 @@ Status serve_on(Device& device, ModelRanks ranks, const Arguments& arguments, Te
   terminal.note(begin_note(*server, settings, device) + tokenizer_note(settings) +
                 server::reach_note(settings.host));
   if (arguments.has("--json")) {
-    terminal.print(Json({{"urls", {server->url()}}}).dump() + "\n");
+    terminal.print(json_line(Json({{"urls", {server->url()}}})) + "\n");
   } else {
     terminal.print("listening on " + server->url() + "\n");
   }

@@ -152,7 +152,7 @@ class Servers {
 void print_urls(const std::vector<std::string>& urls, const Arguments& arguments,
                 Terminal& terminal) {
   if (arguments.has("--json")) {
-    terminal.print(Json({{"urls", urls}}).dump() + "\n");
+    terminal.print(json_line(Json({{"urls", urls}})) + "\n");
   } else {
     for (const std::string& url : urls) terminal.print(std::string(ready) + url + "\n");
   }

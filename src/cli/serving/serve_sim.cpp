@@ -232,7 +232,7 @@ Status predict(const Arguments& arguments, Terminal& terminal) {
   const std::vector<double> rates = TRY(read_rates(arguments.get("--predict")));
   const auto predictions = TRY(sim::predict(deployment, load, rates));
   terminal.print(arguments.has("--json")
-                     ? predictions_json(deployment, load, predictions).dump() + "\n"
+                     ? json_line(predictions_json(deployment, load, predictions)) + "\n"
                      : predictions_text(deployment, load, predictions, terminal));
   return {};
 }
@@ -245,7 +245,7 @@ Status serve(const Arguments& arguments, Terminal& terminal) {
   terminal.note(server::reach_note(settings.host));
   const std::vector<std::string> urls = server->urls();
   if (arguments.has("--json")) {
-    terminal.print(Json({{"urls", urls}}).dump() + "\n");
+    terminal.print(json_line(Json({{"urls", urls}})) + "\n");
   } else {
     for (const std::string& url : urls) terminal.print("listening on " + url + "\n");
   }

@@ -134,7 +134,7 @@ Status predict_measured_loads(const Arguments& arguments, Terminal& terminal) {
         "lengths, so the attention of long prompts counts for short ones too; measure "
         "e.g. `assay run prefill batch=1,4 prompt=64,256,1024`\n");
   }
-  terminal.print(arguments.has("--json") ? to_json(*loads, *engine.measured).dump() + "\n"
+  terminal.print(arguments.has("--json") ? json_line(to_json(*loads, *engine.measured)) + "\n"
                                          : to_text(*loads, *engine.measured, terminal));
   return {};
 }

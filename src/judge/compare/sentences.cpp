@@ -176,14 +176,18 @@ std::vector<std::string> kinds_of_problems(const std::vector<std::string>& probl
 
 std::string node_sentence(std::string_view node, const NodeCell& cell) {
   const double percent = 100 * (cell.slower - 1);
+  constexpr double useless = 100;  // times
+  std::string unnoticed = "any difference";
+  if (cell.detectable < many_times) {
+    unnoticed = fmt::format("a difference below {:.1f}%", 100 * (cell.detectable - 1));
+  } else if (cell.detectable < useless) {
+    unnoticed = fmt::format("up to {} as much time", times_text(cell.detectable));
+  }
   return fmt::format(
-      "{} takes {:.1f}% {} time than the fleet's median in {} {} ({} against {}); {}.", node,
-      std::abs(percent), percent < 0 ? "less" : "more", cell.key.cell, cell.key.metric,
-      format_in(cell.value, cell.unit), format_in(cell.median, cell.unit),
-      std::isfinite(cell.detectable)
-          ? fmt::format("a difference below {:.1f}% would have gone unnoticed there",
-                        100 * (cell.detectable - 1))
-          : "any difference would have gone unnoticed there");
+      "{} takes {:.1f}% {} time than the fleet's median in {} {} ({} against {}); {} would have "
+      "gone unnoticed there.",
+      node, std::abs(percent), percent < 0 ? "less" : "more", cell.key.cell, cell.key.metric,
+      format_in(cell.value, cell.unit), format_in(cell.median, cell.unit), unnoticed);
 }
 
 }  // namespace assay

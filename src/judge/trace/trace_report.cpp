@@ -213,7 +213,9 @@ void add_notes(const TraceIndex& index, TraceReport& report) {
                       times.from_graphs, times.kernels + times.copies));
     }
     if (!index.has_calls()) {
-      note("the trace has no calls of the host, so idle time has no known cause");
+      note(
+          "the trace has no calls of the host, so idle time has no known cause; record them, too, "
+          "with activities=[CPU, CUDA] or rocprofv3's --hip-trace");
     } else if (times.unknown > times.span / 100) {
       note(
           fmt::format("work after {} of idle time was launched before the recording began, so its "

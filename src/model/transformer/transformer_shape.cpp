@@ -59,10 +59,6 @@ double TransformerShape::parameters() const {
   return layer_products() + norms + biases_of_matrices + table + (tied ? 1 : 2) * head_products();
 }
 
-double TransformerShape::attention_flops_per_token(std::int64_t sequence) const {
-  return 6 * number(layers) * number(query_width()) * number(sequence);
-}
-
 double TransformerShape::flops(double tokens, double before) const {
   const double pairs = tokens * before + tokens * (tokens + 1) / 2;
   return 2 * layer_products() * tokens + 2 * head_products() +

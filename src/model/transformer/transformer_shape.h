@@ -105,8 +105,6 @@ struct TransformerShape {
   /// Floating-point operations of forward and backward per token by the field's rule of thumb, 6
   /// per parameter (Kaplan et al. 2020).
   double training_flops_per_token() const { return 6 * parameters(); }
-  /// What attention adds to that, counting the causal half: 6 L C T (as llm.c counts it).
-  double attention_flops_per_token(std::int64_t sequence) const;
   /// Floating-point operations of a forward pass over `tokens` tokens of one sequence, with
   /// `before` tokens before them, and logits of the last one only: 2 per parameter and token, and 4
   /// per pair of tokens, head and element of a head.

@@ -46,7 +46,8 @@ td, th { text-align: left; padding: 0 4px; border-bottom: 1px solid #ccc; vertic
 th, td:first-child { white-space: nowrap }
 .verdict { float: right; font-size: 22px; font-weight: bold; border: 2px solid; padding: 2px 10px }
 .pass { color: #14691b } .fail { color: #b00020 } .unknown { color: #7a5200 }
-code { font-size: 1em; overflow-wrap: anywhere } p { margin: 1px 0 })";
+code { font-size: 1em; overflow-wrap: anywhere } p { margin: 1px 0 }
+@media screen { body { padding: 8mm 5mm } })";
 
 std::string verdict_html(LineVerdict verdict) {
   const std::string_view word = name_of(verdict);
@@ -132,6 +133,7 @@ Json to_json(const Acceptance& acceptance) {
     json["sdc"] = {{"verdict", acceptance.corruption.verdict},
                    {"why", acceptance.corruption.why},
                    {"seconds", acceptance.corruption.seconds}};
+    if (!acceptance.corruption.file.empty()) json["sdc"]["file"] = acceptance.corruption.file;
   }
   return json;
 }
@@ -139,7 +141,11 @@ Json to_json(const Acceptance& acceptance) {
 std::string certificate(const Acceptance& acceptance) {
   const LineVerdict verdict = acceptance.verdict();
   std::string rows;
-  for (const JudgedLine& line : acceptance.lines) rows += line_row(line);
+  for (const LineVerdict shown : {LineVerdict::fail, LineVerdict::unknown, LineVerdict::pass}) {
+    for (const JudgedLine& line : acceptance.lines) {
+      if (line.verdict == shown) rows += line_row(line);
+    }
+  }
   rows += corruption_row(acceptance.corruption);
   std::string doubts;
   std::vector<std::string> told;

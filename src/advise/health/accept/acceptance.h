@@ -13,6 +13,7 @@ namespace assay::health {
 struct CorruptionTest {
   std::string verdict;  ///< "SOUND", "CORRUPT", "UNKNOWN"; empty: it did not run
   std::string why;      ///< one line
+  std::string file;     ///< the whole result; empty: it was not kept
   double seconds = 0;
 };
 

@@ -126,7 +126,7 @@ Result<DerivedLimits> derive_limits(std::span<const PopulationNode> nodes, const
   limits.device = TRY(device_of(nodes));
   if (nodes.size() < least_nodes) {
     return Error{ErrorKind::usage,
-                 fmt::format("{} node{}; limits need at least {} healthy ones, {} more (--per run "
+                 fmt::format("{} node{}; limits need at least {} healthy ones, {} more (--per-run "
                              "takes every run as one, and then promises nothing about other nodes)",
                              nodes.size(), nodes.size() == 1 ? "" : "s", least_nodes,
                              least_nodes - nodes.size())};
@@ -164,6 +164,7 @@ Result<DerivedLimits> derive_limits(std::span<const PopulationNode> nodes, const
     line.unit = series.unit;
     line.better = series.better;
     line.nodes = series.names.size();
+    line.per_run = rule.per_run;
     line.median = value_of(median(series.log_times), series.better);
     line.worst = value_of(*std::max_element(series.log_times.begin(), series.log_times.end()),
                           series.better);
@@ -220,31 +221,32 @@ double share_found(const DerivedLine& line, double slower) {
 }
 
 std::string method_text(const DerivedLine& line) {
+  const std::string_view nodes = line.per_run ? "runs" : "nodes";
   return line.tolerance.order > 0
-             ? fmt::format("the {} of {} nodes, for any distribution",
+             ? fmt::format("the {} of {} {}, for any distribution",
                            line.tolerance.order == 1
                                ? std::string("slowest")
                                : fmt::format("{}. slowest", line.tolerance.order),
-                           line.nodes)
-             : fmt::format("mean + {:.3f} deviations of log time of {} nodes, if it is normal",
-                           line.tolerance.factor, line.nodes);
+                           line.nodes, nodes)
+             : fmt::format("mean + {:.3f} deviations of log time of {} {}, if it is normal",
+                           line.tolerance.factor, line.nodes, nodes);
 }
 
 std::string method_text(const DerivedLimits& limits) {
   std::string text = fmt::format(
-      "one-sided tolerance limits: with {:g}% confidence at most {:g}% of healthy nodes fail any "
-      "of "
-      "the {} lines ({:.3g}% each); a node counts by its worst GPU or pair",
-      100 * limits.rule.confidence, 100 * limits.rule.rate, limits.lines.size(),
-      100 * limits.per_line.rate);
+      "one-sided tolerance limits: with {:g}% confidence at most {:g}% of {} fail any of the {} "
+      "lines ({:.3g}% each); a {} counts by its worst GPU or pair",
+      100 * limits.rule.confidence, 100 * limits.rule.rate,
+      limits.rule.per_run ? "further runs of these machines" : "healthy nodes", limits.lines.size(),
+      100 * limits.per_line.rate, limits.rule.per_run ? "run" : "node");
   const bool assumed =
       std::any_of(limits.lines.begin(), limits.lines.end(),
                   [](const DerivedLine& line) { return line.tolerance.order == 0; });
   if (assumed) {
     text += fmt::format(
-        "; {} nodes are too few to promise this for every distribution, so log times are taken as "
-        "normal; {} more nodes would do without",
-        limits.nodes,
+        "; {0} {1} are too few to promise this for every distribution, so log times are taken as "
+        "normal; {2} more {1} would do without",
+        limits.nodes, limits.rule.per_run ? "runs" : "nodes",
         limits.nodes_for_any_distribution -
             std::min(limits.nodes, limits.nodes_for_any_distribution));
   }
@@ -252,14 +254,16 @@ std::string method_text(const DerivedLimits& limits) {
 }
 
 std::string limits_yaml(const DerivedLimits& limits, std::string_view name, std::string_view date) {
-  std::string text =
-      fmt::format("name: {}\ndescription: {}\n", yaml_scalar(name),
-                  yaml_scalar(fmt::format("limits of {} healthy nodes", limits.nodes)));
+  std::string text = fmt::format(
+      "name: {}\ndescription: {}\n", yaml_scalar(name),
+      yaml_scalar(fmt::format("limits of {} {}", limits.nodes,
+                              limits.rule.per_run ? "runs of healthy machines" : "healthy nodes")));
   if (!limits.device.empty()) text += fmt::format("devices: [{}]\n", yaml_scalar(limits.device));
   text += fmt::format(
       "source: {}\ndate: {}\nkind: measured population\nmethod: {}\nlimits:\n",
-      yaml_scalar(fmt::format("assay health limits --rate {:g}%", 100 * limits.rule.rate)), date,
-      yaml_scalar(method_text(limits)));
+      yaml_scalar(fmt::format("assay health limits --rate {:g}%{}", 100 * limits.rule.rate,
+                              limits.rule.per_run ? " --per-run" : "")),
+      date, yaml_scalar(method_text(limits)));
   for (const DerivedLine& line : limits.lines) {
     text += fmt::format("  - cell: {}\n    metric: {}\n    {}: {}\n    unit: {}\n    n: {}\n",
                         yaml_scalar(line.key.cell), line.key.metric, bound_word(line),

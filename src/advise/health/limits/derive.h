@@ -26,6 +26,8 @@ struct DeriveRule {
   double rate = 0.01;
   /// Probability that the limits keep this rate.
   double confidence = 0.95;
+  /// Each node is a single run, so the promise is about further runs of these machines.
+  bool per_run = false;
 };
 
 /// The limit of one cell and metric.
@@ -34,6 +36,7 @@ struct DerivedLine {
   std::string unit;
   Better better = Better::higher;
   std::size_t nodes = 0;
+  bool per_run = false;                ///< DeriveRule::per_run
   double median = 0, worst = 0;        ///< of the nodes' values
   double value = 0;                    ///< the limit, rounded away from the nodes
   ToleranceLimit tolerance;            ///< limit of the nodes' log_time() (comparable_metrics.h)

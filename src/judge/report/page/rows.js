@@ -286,7 +286,7 @@ function heatSpec(chart, width, theme) {
   const axis = (scale, orient, title) => ({scale, orient, title, domain: false, ticks: false, labelFontSize: side < 36 ? 9 : 11,
                                           labelLimit: orient === 'left' ? 0.4 * width : 180});
   const across = chart.settings.across;  // what columns are, if their names are long
-  const upright = across ? {labelAngle: -90, labelAlign: 'left', labelBaseline: 'middle', labelLimit: 400} : {};
+  const upright = across ? {labelAngle: -90, labelAlign: 'left', labelBaseline: 'middle', labelLimit: 400, maxExtent: 420} : {};
   return {
     ...frame(width, 0, theme),
     autosize: {type: 'pad'},

@@ -47,8 +47,13 @@ Table parts_table(const std::vector<PartDifference>& parts, std::size_t most, bo
       {"unit", "unit", ColumnKind::unit},        {"share", "of A's step", ColumnKind::share}};
   if (kernels) {
     table.columns.insert(table.columns.begin() + 1, {"category", "category"});
-    table.columns.push_back({"count_a", "count A", ColumnKind::number, "1"});
-    table.columns.push_back({"count_b", "count B", ColumnKind::number, "1"});
+    // They are averages over steps, mostly whole numbers.
+    const bool whole = std::ranges::all_of(parts, [](const PartDifference& part) {
+      return part.count_a == std::round(part.count_a) && part.count_b == std::round(part.count_b);
+    });
+    const ColumnKind kind = whole ? ColumnKind::count : ColumnKind::number;
+    table.columns.push_back({"count_a", "count A", kind, "1"});
+    table.columns.push_back({"count_b", "count B", kind, "1"});
   }
   const bool judged = std::ranges::any_of(
       parts, [](const PartDifference& part) { return part.judged.has_value(); });

@@ -204,7 +204,9 @@ Card ranks_card(const RankComparison& ranks) {
   return card;
 }
 
-/// Returns the advice of all traces, largest gain first, the same advice once.
+/// Returns the advice of all traces, largest gain first, the same advice once. Collectives seem to
+/// cost the waits for a straggler, too, and tuning them does not end these. So the advice about the
+/// straggler comes first if it is most of the largest gain.
 Card advice_card(const ReadTraces& read) {
   constexpr std::size_t most_advice = 3;
   std::vector<TraceAdvice> advice = read.rank_advice;
@@ -215,6 +217,9 @@ Card advice_card(const ReadTraces& read) {
   }
   std::stable_sort(advice.begin(), advice.end(),
                    [](const TraceAdvice& a, const TraceAdvice& b) { return a.most > b.most; });
+  if (!read.rank_advice.empty() && 2 * read.rank_advice.front().share > advice.front().share) {
+    advice.insert(advice.begin(), read.rank_advice.front());
+  }
   Card card{"What to do", {}};
   std::set<std::string> seen;
   for (const TraceAdvice& one : advice) {

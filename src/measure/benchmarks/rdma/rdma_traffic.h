@@ -23,7 +23,6 @@ class RdmaTraffic {
 
   /// Sets the number of messages in one run, per queue and direction.
   void set_messages(std::uint64_t messages) { messages_ = messages; }
-  std::uint64_t messages() const { return messages_; }
   /// The last byte written by a ping-pong of writes.
   std::uint8_t last_value() const { return value_; }
 

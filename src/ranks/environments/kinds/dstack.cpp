@@ -3,17 +3,19 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <system_error>
 
 #include "core/json.h"
 #include "core/program.h"
+#include "core/shown_text.h"
 #include "core/units.h"
+#include "core/write_file.h"
 #include "ranks/environments/environment.h"
 #include "ranks/environments/shell_words.h"
 
 namespace assay::dstack_environment {
 namespace {
+
+constexpr std::size_t most_message = 500;  // bytes of dstack's message
 
 /// Formats a scalar in block YAML. Numbers and booleans stay bare; other text is quoted as in JSON.
 std::string scalar(const std::string& text) {
@@ -45,20 +47,17 @@ class Dstack final : public Environment {
   Status prepare(const LaunchContext& context) const override {
     if (fleet.items.empty()) return {};
     const std::filesystem::path file = file_of(context, "fleet");
-    std::error_code ignored;
-    std::filesystem::create_directories(file.parent_path(), ignored);
-    if (!(std::ofstream(file) << fleet_text(context))) {
-      return Error{ErrorKind::file, fmt::format("cannot write {}", file.string())};
-    }
+    TRY(create_folder(file.parent_path()));
+    TRY(write_file(file, fleet_text(context)));
     ProgramStart start;
     start.words = apply(file);
     start.timeout_seconds = 3600;
     const ProgramEnd end = TRY(run_program(start));
     if (end.status == 0) return {};
-    return Error{
-        ErrorKind::unavailable,
-        fmt::format("environment {}: dstack apply -f {} ended with {}: {}", context.environment,
-                    file.string(), end.status, last_line(end.errors_tail))};
+    return Error{ErrorKind::unavailable,
+                 fmt::format("environment {}: dstack apply -f {} ended with {}: {}",
+                             context.environment, file.string(), end.status,
+                             shown_line(last_line(end.errors_tail), most_message))};
   }
 
   Result<Launch> launch(const std::vector<std::string>& arguments,

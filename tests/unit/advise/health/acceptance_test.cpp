@@ -117,6 +117,16 @@ TEST(Acceptance, IsAsGoodAsItsWorstPart) {
   EXPECT_EQ(result.verdict(), LineVerdict::unknown) << "nothing was judged";
 }
 
+TEST(Certificate, BeginsWithWhatFailed) {
+  Acceptance result = acceptance();
+  JudgedLine failed = result.lines[0];
+  failed.verdict = LineVerdict::fail;
+  failed.line.machine = "link-speed";
+  result.lines.push_back(failed);
+  const std::string page = certificate(result);
+  EXPECT_LT(page.find("link-speed"), page.find("link-width"));
+}
+
 TEST(Acceptance, AsJson) {
   const Json json = to_json(acceptance());
   EXPECT_EQ(json["verdict"], "PASS");

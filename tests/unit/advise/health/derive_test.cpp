@@ -16,6 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 Record record(const Cell& cell, double value, int ordinal = 0) {
   Record record;
@@ -129,6 +130,20 @@ TEST(DerivedFiles, AreReadByThoseTheyAreFor) {
   EXPECT_EQ((*gates)->count(GateState::gates), 1u);
   EXPECT_THAT(limits_plain(*derived, "2026-11-29"),
               HasSubstr("cache=hot\": {metric: bandwidth, min: 9.356"));
+}
+
+TEST(DeriveLimits, OfRunsPromiseNothingAboutOtherNodes) {
+  DeriveRule rule{0.05, 0.95};
+  rule.per_run = true;
+  const auto limits = derive_limits(nodes_with({0.98, 0.99, 1.00, 1.01, 1.02}), rule);
+  ASSERT_TRUE(limits.ok()) << limits.error().message;
+  const std::string text = limits_yaml(*limits, "ours", "2026-12-01");
+  EXPECT_THAT(text, HasSubstr("limits of 5 runs of healthy machines"));
+  EXPECT_THAT(text, HasSubstr("at most 5% of further runs of these machines fail"));
+  EXPECT_THAT(text, HasSubstr("--rate 5% --per-run"));
+  EXPECT_THAT(text, Not(HasSubstr("node")));
+  const auto few = derive_limits(nodes_with({1, 1}), rule);
+  EXPECT_THAT(few.error().message, HasSubstr("(--per-run takes every run as one"));
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ TEST(TraceView, ShowsTimesKernelsAndWhatToDo) {
       R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":1,"ts":90,"dur":1,)"
       R"("args":{"correlation":2}})");
   const std::string text = trace_text(report, 10, 100, plain_style);
-  EXPECT_THAT(
-      text, HasSubstr("GPU 0: 2 kernels, 0 copies and memsets on 1 streams; limited by launches"));
+  EXPECT_THAT(text,
+              HasSubstr("GPU 0: 2 kernels, 0 copies and memsets on 1 stream; limited by launches"));
   EXPECT_THAT(text, ContainsRegex("recorded +100\\.0 us +100\\.0%"));
   EXPECT_THAT(text, ContainsRegex("busy +6\\.000 us +6\\.0%"));
   EXPECT_THAT(text, ContainsRegex("the host came late +94\\.00 us +94\\.0%"));

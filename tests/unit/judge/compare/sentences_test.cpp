@@ -63,6 +63,12 @@ TEST(Sentences, ANodeHasItsDistanceAndWhatWouldHaveGoneUnnoticed) {
       node_sentence("node8", cell),
       "node8 takes 50.0% less time than the fleet's median in launch latency (1.000 us against "
       "2.000 us); any difference would have gone unnoticed there.");
+  cell.detectable = 7.3;
+  EXPECT_THAT(node_sentence("node8", cell),
+              testing::HasSubstr("; up to 7.3 times as much time would have gone unnoticed"));
+  cell.detectable = 4e6;
+  EXPECT_THAT(node_sentence("node8", cell),
+              testing::HasSubstr("; any difference would have gone unnoticed"));
 }
 
 TEST(Sentences, WhatIsNotProvenIsNotStated) {

@@ -311,6 +311,20 @@ TEST(Environments, DstackWritesTheTask) {
   EXPECT_THAT(*reader->texts("commands"), ElementsAre("env 'A=b' /tmp/assay run quick"));
 }
 
+TEST(Environments, AFleetThatDoesNotFitOnTheDiskIsAnError) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "dstack-files");
+  std::filesystem::create_symlink("/dev/full", folder.path() / "dstack-files/env.fleet.dstack.yml");
+  LaunchContext where = context();
+  where.folder = folder.path();
+  const auto settings = parse_yaml("{kind: dstack, fleet: {placement: any}, task: {}}", "p.yaml");
+  const auto environment = read_environment(settings.value(), "p.yaml", {});
+  ASSERT_TRUE(environment.ok()) << environment.error().message;
+  const Status prepared = (*environment)->prepare(where);
+  ASSERT_FALSE(prepared.ok());
+  EXPECT_THAT(prepared.error().message, HasSubstr("No space left on device"));
+}
+
 TEST(ShellWords, ComeOutOfAShellAsTheyWentIn) {
   const std::vector<std::string> nasty = {
       "",  "plain", "a b", "it's", "$HOME", "`id`", "\\", "a\nb", "\"q\"",      "*",

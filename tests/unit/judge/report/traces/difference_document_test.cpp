@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "judge/report/number_text.h"
 #include "judge/report/report.h"
 #include "support/trace_text.h"
 
@@ -52,6 +53,22 @@ TEST(DifferenceDocument, TheWaterfallLeadsFromOneStepToTheOther) {
             "+4.000 us, softmax -1.000 us.");
   EXPECT_FALSE(document.answers[0].proven) << "one trace a side proves nothing";
   EXPECT_THAT(to_html(document), HasSubstr("What makes a step of b.json take 1.35x as long"));
+}
+
+TEST(DifferenceDocument, CountsHaveDecimalsOnlyWhereStepsDiffer) {
+  const auto shown = [](double count) {
+    StepParts parts = step_of(gpu_event("kernel", "k", "0", "5"));
+    parts.counts["k"] = count;
+    const TraceDifference difference = compare_traces({parts}, {parts}, {});
+    const Document document = difference_document(difference, "a", "b", "now");
+    const Table& table = std::get<Table>(document.chapters.back().blocks.at(0));
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      if (table.columns[i].key == "count_a") return text_of(table, table.rows.at(0), i);
+    }
+    return std::string();
+  };
+  EXPECT_EQ(shown(4), "4");
+  EXPECT_EQ(shown(1.5), "1.500");
 }
 
 TEST(DifferenceDocument, MediansThatDoNotAddUpGetARowOfTheirOwn) {

@@ -26,7 +26,7 @@ class TraceDocument : public ::testing::Test {
     indices_.emplace_back(timeline_);
     reports_ = {report_trace(indices_[0])};
     step_ = choose_step(indices_, reports_, "").value();
-    document_ = trace_document({reports_, ranks_, {}, step_}, "now");
+    document_ = trace_document({reports_, ranks_, rank_advice_, step_}, "now");
     return document_;
   }
 
@@ -34,6 +34,7 @@ class TraceDocument : public ::testing::Test {
   std::vector<TraceIndex> indices_;
   std::vector<TraceReport> reports_;
   RankComparison ranks_;
+  std::vector<TraceAdvice> rank_advice_;
   ShownStep step_;
   Document document_;
 };
@@ -75,6 +76,22 @@ TEST_F(TraceDocument, BarsAddUpToTheStepInWholeNanoseconds) {
   EXPECT_THAT(document.answers.at(0).sentence,
               HasSubstr("Of a recording of 70.00 us, 42.9% is computing"));
   EXPECT_THAT(document.answers[0].sentence, HasSubstr("24.3% idle (the host came late)"));
+}
+
+/// What collectives cost includes the waits for a straggler.
+TEST_F(TraceDocument, AStragglerIsAdvisedBeforeTheCollectivesThatWaitForIt) {
+  const auto first_advice = [&](double share) {
+    rank_advice_ = {{"find out why rank 1 is late", "", 1000, share, "assay doctor"}};
+    for (const Card& card : make(every_part).cards) {
+      if (card.heading == "What to do") return card;
+    }
+    return Card();
+  };
+  // The largest gain is that of the host, 24%.
+  const Card most = first_advice(0.13), little = first_advice(0.11);
+  EXPECT_THAT(most.lines.at(0), HasSubstr("rank 1 is late"));
+  EXPECT_EQ(most.command, "assay doctor");
+  EXPECT_THAT(little.lines.at(0), Not(HasSubstr("rank 1 is late")));
 }
 
 TEST_F(TraceDocument, SaysWhyThereIsNoRoofline) {
