@@ -42,7 +42,9 @@ Status check_room(const std::vector<PlannedFile>& files) {
     if (disk == disks.end()) disk = disks.insert(disk, Disk{facts.st_dev, 0});
     disk->bytes += file.bytes;
     const auto space = fs::space(folder, error);
-    if (error || static_cast<double>(space.available) >= disk->bytes) continue;
+    // File systems in user space may not tell their size.
+    const bool is_unknown = error || space.capacity == 0;
+    if (is_unknown || static_cast<double>(space.available) >= disk->bytes) continue;
     constexpr double most = 0x1p63;  // beyond it format_memory() has no number
     return Error{
         ErrorKind::exhausted,

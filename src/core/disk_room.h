@@ -15,8 +15,9 @@ struct PlannedFile {
 };
 
 /// Checks whether the disks have room for all of `files` beside what they hold now, because old
-/// files are replaced only once new ones are written. Devices and pipes pass. Error: exhausted,
-/// naming a path, the room and the bytes of all that would be written to its disk.
+/// files are replaced only once new ones are written. Devices, pipes and file systems of unknown
+/// size pass. Error: exhausted, naming a path, the room and the bytes of all that would be written
+/// to its disk.
 Status check_room(const std::vector<PlannedFile>& files);
 
 }  // namespace assay

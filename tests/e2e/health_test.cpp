@@ -198,7 +198,8 @@ TEST_F(Health, AFaultThatCannotBePlantedIsRefused) {
       {"memory op=dot rank=1", "there is no rank 1; allowed: 0"},
       {"memory op=dot launch=99", "there is no operation 99; a repetition of \"memory op=dot"},
       {"memory op=dot buffer=99", "there is no buffer 99; \"memory op=dot"},
-      {"memory_patterns launch=9", "there is no pattern 9; allowed: 1 to 8"}};
+      {"memory_patterns launch=9", "there is no pattern 9; allowed: 1 to 8"},
+      {"memory_patterns buffer=1", "patterns have no buffers; leave buffer out"}};
   for (const auto& [fault, message] : wrong) {
     const Outcome outcome = health({"sdc", "--only", "memory op=dot,memory_patterns"}, fault);
     EXPECT_EQ(outcome.status, 2) << fault << "\n" << outcome.out << outcome.err;

@@ -15,6 +15,11 @@ Status can_plant(const PlantedFault& fault, const UnderTest& unit) {
   if (unit.report.name != patterns_name) {
     return unit.work ? unit.work->can_plant(fault) : Status();
   }
+  if (fault.buffer > 0) {
+    return Error{
+        ErrorKind::usage,
+        fmt::format("fault \"{}\": patterns have no buffers; leave buffer out", fault.text)};
+  }
   if (fault.launch <= memory_pattern_count) return {};
   return Error{ErrorKind::usage,
                fmt::format("fault \"{}\": there is no pattern {}; allowed: 1 to {}", fault.text,

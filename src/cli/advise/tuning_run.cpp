@@ -49,11 +49,11 @@ std::string tuning_plan_text(const std::string& what, const ParameterSpace& spac
 
 Result<int> run_tuning(const TuningRun& run, const Arguments& arguments, Terminal& terminal) {
   if (arguments.has("--dry-run")) {
-    terminal.print(arguments.has("--json")
-                       ? outlook_json(run.name, run.space, run.rules, run.duration).dump() + "\n"
-                       : outlook_text(run.name, run.space, run.rules, run.duration,
-                                      static_cast<std::size_t>(terminal.width()),
-                                      terminal.out_style()));
+    terminal.print(
+        arguments.has("--json")
+            ? json_line(outlook_json(run.name, run.space, run.rules, run.duration)) + "\n"
+            : outlook_text(run.name, run.space, run.rules, run.duration,
+                           static_cast<std::size_t>(terminal.width()), terminal.out_style()));
     return exit_ok;
   }
   const std::string folder = tuning_folder(arguments);

@@ -49,6 +49,14 @@ class DeviceSampler final : public Sampler {
 
   Result<SampleSet> take(Case& work, const SamplingLimits& usual,
                          const std::function<bool()>& stop_requested) override {
+    auto set = take_set(work, usual, stop_requested);
+    cell_ = stops_so_far();
+    return set;
+  }
+
+ private:
+  Result<SampleSet> take_set(Case& work, const SamplingLimits& usual,
+                             const std::function<bool()>& stop_requested) {
     const std::optional<std::size_t> fixed = work.fixed_samples();
     const SamplingLimits limits = fixed ? exactly(*fixed, usual) : usual;
     SampleSet set;
@@ -71,11 +79,9 @@ class DeviceSampler final : public Sampler {
     }
     set.after = device_.sense();
     set.wall_seconds = seconds_since(begin);
-    cell_ = stops_so_far();
     return set;
   }
 
- private:
   Status warm_up(Case& work, const SamplingLimits& limits,
                  const std::function<bool()>& stop_requested, SampleSet& set) {
     WarmupRule rule(limits);
@@ -118,8 +124,8 @@ class DeviceSampler final : public Sampler {
     return {std::isnan(periods) ? 0 : periods, Clock::now()};
   }
 
-  /// Whether a CPU quota has often stopped threads since the cell before ended or, if that was just
-  /// now, since the sampler was made. One stop in so short a time may be chance.
+  /// Whether a CPU quota has often stopped threads since the last sample of the cell before or, if
+  /// that was just now, since the sampler was made. One stop in so short a time may be chance.
   bool are_threads_often_stopped() {
     constexpr double enough = 0.2;  // seconds: two periods of a quota
     const Stops& before = seconds_since(cell_.until) >= enough ? cell_ : run_;
@@ -344,7 +350,7 @@ class DeviceSampler final : public Sampler {
   ClockProbe probe_;
   std::optional<QuotaStops> quota_;
   const Stops run_ = stops_so_far();  // when the sampler was made
-  Stops cell_ = run_;                 // at the end of the last cell
+  Stops cell_ = run_;                 // after the last sample of the last cell
   Buffer flush_;
   Sample last_warm_up_;
   double fastest_warm_up_ = 0;  // seconds

@@ -143,8 +143,11 @@ Status check_written_once(const std::vector<Cell>& cells) {
         continue;
       std::error_code error;
       if (fs::exists(value, error) && fs::is_other(value, error)) continue;
-      const auto [other, is_new] =
-          writers.emplace(fs::weakly_canonical(fs::absolute(value, error), error), &cell);
+      const fs::path whole = fs::absolute(value, error);
+      fs::path canonical = fs::weakly_canonical(whole, error);
+      if (error) canonical = whole.lexically_normal();
+      if (!canonical.has_filename()) canonical = canonical.parent_path();  // "tuned/" is "tuned"
+      const auto [other, is_new] = writers.emplace(std::move(canonical), &cell);
       if (is_new || other->second == &cell) continue;
       const auto [first, second] = differences(*other->second, cell);
       return Error{ErrorKind::usage,

@@ -124,6 +124,12 @@ Result<DerivedLimits> derive_limits(std::span<const PopulationNode> nodes, const
   limits.rule = rule;
   limits.nodes = nodes.size();
   limits.device = TRY(device_of(nodes));
+  if (nodes.size() < least_nodes && rule.per_run) {
+    return Error{
+        ErrorKind::usage,
+        fmt::format("{} run{}; limits need at least {} of healthy machines, {} more", nodes.size(),
+                    nodes.size() == 1 ? "" : "s", least_nodes, least_nodes - nodes.size())};
+  }
   if (nodes.size() < least_nodes) {
     return Error{ErrorKind::usage,
                  fmt::format("{} node{}; limits need at least {} healthy ones, {} more (--per-run "

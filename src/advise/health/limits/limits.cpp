@@ -43,7 +43,8 @@ bool is_sample(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   double number = 1;  // a text without a number keeps it
   std::from_chars(text.data(), text.data() + text.size(), number);
-  return number >= 1 && number == std::floor(number);
+  const bool is_word = !std::isfinite(number);  // "nano" and "info" are read as NaN and infinity
+  return is_word || (number >= 1 && number == std::floor(number));
 }
 
 class Reader {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include "ranks/team/thread_team.h"
@@ -38,6 +39,7 @@ class LaunchingCase final : public Case {
   Status enqueue(Stream& stream) override {
     ++enqueued;
     if (each_time) each_time();
+    if (enqueued > most_enqueued) return Error{ErrorKind::failed, "scripted"};
     for (unsigned i = 0; i < launches_; ++i) TRY(launch(stream, *kernel_, {}, 0));
     return {};
   }
@@ -49,7 +51,7 @@ class LaunchingCase final : public Case {
   int in_a_sample = 1;
   bool part = true, repeats = true;
   TimeSource clock = TimeSource::device_events;
-  std::size_t enqueued = 0;
+  std::size_t enqueued = 0, most_enqueued = std::numeric_limits<std::size_t>::max();
   std::function<void()> each_time;
 
  private:
@@ -161,10 +163,18 @@ TEST(Sampler, StopsInAnotherCellDoNotMakeASampleLonger) {
   const auto stopped = sampler->take(work, limits, never);
   ASSERT_TRUE(stopped) << stopped.error().message;
   EXPECT_GT(stopped->launches, 1);
-  work.each_time = [] {};
-  const auto free = sampler->take(work, limits, never);
-  ASSERT_TRUE(free) << free.error().message;
-  EXPECT_EQ(free->launches, 1);
+  for (const bool fails : {false, true}) {  // whether the cell that was stopped has failed
+    if (fails) {
+      work.most_enqueued = work.enqueued + 20;
+      work.each_time = [&] { machine.stop(); };
+      ASSERT_FALSE(sampler->take(work, limits, never));
+      work.most_enqueued = std::numeric_limits<std::size_t>::max();
+    }
+    work.each_time = [] {};
+    const auto free = sampler->take(work, limits, never);
+    ASSERT_TRUE(free) << free.error().message;
+    EXPECT_EQ(free->launches, 1) << fails;
+  }
 }
 
 /// The quota stopped nothing, caches are cold, samples are counted, the device is not the host, or

@@ -142,8 +142,11 @@ TEST(DeriveLimits, OfRunsPromiseNothingAboutOtherNodes) {
   EXPECT_THAT(text, HasSubstr("at most 5% of further runs of these machines fail"));
   EXPECT_THAT(text, HasSubstr("--rate 5% --per-run"));
   EXPECT_THAT(text, Not(HasSubstr("node")));
-  const auto few = derive_limits(nodes_with({1, 1}), rule);
-  EXPECT_THAT(few.error().message, HasSubstr("(--per-run takes every run as one"));
+  EXPECT_EQ(derive_limits(nodes_with({1, 1}), rule).error().message,
+            "2 runs; limits need at least 3 of healthy machines, 1 more");
+  rule.per_run = false;
+  EXPECT_THAT(derive_limits(nodes_with({1, 1}), rule).error().message,
+              HasSubstr("2 nodes; limits need at least 3 healthy ones, 1 more (--per-run takes"));
 }
 
 }  // namespace

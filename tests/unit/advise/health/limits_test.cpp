@@ -99,7 +99,8 @@ TEST(Limits, AMeasuredLimitComesFromAtLeastOneMachine) {
                 HasSubstr("ours.yaml:7: n"))
         << wrong;
   }
-  for (const char* right : {"1", "40 nodes", "3-4 GPUs", "a few", "\"two and four GPUs\""}) {
+  for (const char* right :
+       {"1", "40 nodes", "3-4 GPUs", "a few", "nano GPUs", "\"two and four GPUs\""}) {
     EXPECT_EQ(error_of(std::string("{check: ecc, n: ") + right + "}"), "") << right;
   }
 }

@@ -1,9 +1,16 @@
 #include "measure/suites/cells_of_target.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/temporary_folder.h"
 
 namespace assay {
 namespace {
+
+using testing::HasSubstr;
 
 std::size_t cells_of(std::vector<AxisSetting> settings) {
   settings.push_back({"size", "4KiB"});
@@ -35,9 +42,16 @@ TEST(Plan, CellsThatWouldWriteOnePathAreRefused) {
       refusal({{"save", "a,./a"}}),
       "save=./a would be written by the cell with save=a and again by that with save=./a; run "
       "them one after the other, each with another save");
+  EXPECT_THAT(refusal({{"output", "tuned,tuned/"}}), HasSubstr("output=tuned/ would be written"));
   EXPECT_EQ(refusal({{"mode", "full,lora"}}), "");
   EXPECT_EQ(refusal({{"mode", "full,lora"}, {"save", "/dev/null"}}), "");
   EXPECT_EQ(refusal({{"save", "a,b"}}), "");
+  // Paths that the file system cannot resolve differ, too.
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("loop", folder.path() / "loop");
+  const std::string loop = folder.path() / "loop";
+  EXPECT_EQ(refusal({{"save", loop + "/a," + loop + "/b"}}), "");
+  EXPECT_THAT(refusal({{"save", loop + "/a," + loop + "/./a"}}), HasSubstr("would be written"));
 }
 
 TEST(Plan, UnknownTargetsAreNamedWithAGuess) {
