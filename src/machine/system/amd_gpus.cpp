@@ -66,6 +66,15 @@ void read_errors(const Machine& machine, const fs::path& device, GpuState& state
   }
 }
 
+/// Returns the number of pages that the driver retired or is about to, one a line: "0x00000001 :
+/// 0x00001000 : R". Empty without any: the list of a virtual function may be empty although its
+/// host knows of pages.
+std::optional<long long> count_retired_pages(const Machine& machine, const fs::path& device) {
+  const std::string text = machine.read(device / "ras/gpu_vram_bad_pages").text;
+  const auto pages = std::count(text.begin(), text.end(), '\n');
+  return pages > 0 ? std::optional<long long>(pages) : std::nullopt;
+}
+
 std::map<std::string, std::string> read_firmware(const Machine& machine, const fs::path& device) {
   constexpr std::string_view suffix = "_fw_version";
   std::map<std::string, std::string> firmware;
@@ -99,6 +108,7 @@ void read_state(const Machine& machine, const fs::path& device, Gpu& gpu) {
   }
   gpu.state.pcie_replays = read_number(machine, device / "pcie_replay_count");
   read_errors(machine, device, gpu.state);
+  gpu.state.retired_pages = count_retired_pages(machine, device);
 }
 
 /// Reads everything in the folder of the PCI device.

@@ -39,6 +39,15 @@ TEST(AmdGpus, AFolderWithoutCountsSaysThatEccIsOffUnlessAHostKeepsThem) {
   EXPECT_EQ(read_amd_gpus(guest)[0].ecc, true);
 }
 
+TEST(AmdGpus, PagesThatTheDriverRetired) {
+  MemoryMachine machine = mi355x();
+  const std::string pages = amd_folder(1) + "/ras/gpu_vram_bad_pages";
+  machine.write(pages, "");
+  EXPECT_EQ(read_amd_gpus(machine)[1].state.retired_pages, std::nullopt);
+  machine.write(pages, "0x00000001 : 0x00001000 : R\n0x00000002 : 0x00001000 : P\n");
+  EXPECT_EQ(read_amd_gpus(machine)[1].state.retired_pages, 2);
+}
+
 TEST(AmdGpus, GuestsWithoutAProductNameAreNamedByTheirId) {
   MemoryMachine guest = vf_in_vm();
   guest.write(amd_folder(0) + "/product_name", "\n");
