@@ -116,9 +116,10 @@ double rate_for(const Peaks& peaks, DataType math) {
 
 std::optional<PeakRate> peak_memory_bandwidth(const DeviceFacts& facts) {
   if (const Peaks* peaks = find(facts)) return datasheet(*peaks, facts, peaks->memory);
-  // HBM3 transfers four times per clock that HIP reports: 1300 MHz on MI300X, with 5.2 Gb/s a pin.
-  const bool hbm3 = facts.arch.starts_with("gfx94") || facts.arch.starts_with("gfx95");
-  if (facts.memory_clock_hz && facts.memory_bus_bits && !hbm3) {
+  // HIP reports the clock of the memory's controller. HBM2 transfers twice in it, HBM3 four times
+  // (MI300X: 1300 MHz, 5.2 Gb/s a pin) and GDDR6 more often (ROCm/xla, pull request 970).
+  const bool twice = !facts.is_amd() || facts.arch.starts_with("gfx90");
+  if (facts.memory_clock_hz && facts.memory_bus_bits && twice) {
     // Double data rate; the driver reports the clock, not the transfer rate.
     return PeakRate{2 * *facts.memory_clock_hz * *facts.memory_bus_bits / 8,
                     "2 x memory clock x bus width"};

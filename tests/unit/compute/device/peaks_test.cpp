@@ -32,6 +32,18 @@ TEST(Peaks, AModelWithoutARowDoesNotGetThoseOfItsArchitecture) {
   EXPECT_FALSE(peak_compute_rate(facts, DataType::bf16));
 }
 
+// An RX 7900 XTX has 960 GB/s.
+TEST(Peaks, TheMemoryClockOfHipMakesNoRoofBeyondHbm2) {
+  DeviceFacts facts = facts_of("AMD Radeon RX 7900 XTX", 48, "gfx1100");
+  facts.memory_clock_hz = 1.249e9;
+  facts.memory_bus_bits = 384;
+  EXPECT_FALSE(peak_memory_bandwidth(facts));
+  facts = facts_of("AMD Instinct MI250X", 110, "gfx90a:sramecc+:xnack-");
+  facts.memory_clock_hz = 1.6e9;
+  facts.memory_bus_bits = 4096;
+  EXPECT_DOUBLE_EQ(peak_memory_bandwidth(facts)->rate, 1638.4e9);
+}
+
 TEST(Peaks, AnMi300aHasAllTheBandwidthAndNoLinkToItsHost) {
   const DeviceFacts facts = facts_of("AMD Instinct MI300A", 228);
   EXPECT_DOUBLE_EQ(peak_memory_bandwidth(facts)->rate, 5300e9);
