@@ -4,18 +4,20 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "machine/system/gpu.h"
 #include "machine/system/kfd.h"
 
 namespace assay {
 namespace {
 
-/// Splits "4,5" into its parts.
+/// Splits "4, 5" into its parts, without blanks: HIP takes none.
 std::vector<std::string> listed(std::string_view text) {
   std::vector<std::string> parts;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(','), text.size());
-    if (end > 0) parts.emplace_back(text.substr(0, end));
+    const std::string_view part = trim(text.substr(0, end));
+    if (!part.empty()) parts.emplace_back(part);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return parts;
@@ -23,13 +25,15 @@ std::vector<std::string> listed(std::string_view text) {
 
 VisibleDevices of_variable(const Machine& machine, std::string_view variable, std::size_t count) {
   VisibleDevices visible{std::string(variable), {}};
-  const auto given = machine.variables().find(variable);
-  if (given != machine.variables().end()) {
+  const bool hip = variable == "HIP_VISIBLE_DEVICES";
+  for (const std::string_view name : {variable, std::string_view("CUDA_VISIBLE_DEVICES")}) {
+    const auto given = machine.variables().find(name);
+    if (given == machine.variables().end() || (hip && given->second.empty())) continue;
     visible.devices = listed(given->second);
     return visible;
   }
   const auto outer = machine.variables().find("ROCR_VISIBLE_DEVICES");
-  if (variable == "HIP_VISIBLE_DEVICES" && outer != machine.variables().end()) {
+  if (hip && outer != machine.variables().end()) {
     count = listed(outer->second).size();
   }
   for (std::size_t i = 0; i < count; ++i) visible.devices.push_back(fmt::format("{}", i));

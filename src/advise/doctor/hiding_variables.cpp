@@ -1,6 +1,7 @@
 #include "advise/doctor/hiding_variables.h"
 
 #include <algorithm>
+#include <set>
 
 #include "advise/doctor/gpu_model.h"
 #include "advise/doctor/variable_advice.h"
@@ -15,19 +16,32 @@ bool names_gpu(std::string_view entry, int gpus) {
   return index && *index >= 0 && *index < gpus;
 }
 
-HidingVariable read_hiding(const std::string& name, const std::string& value, int gpus) {
+/// What reads a variable, and how. ROCr ends at an entry that it has seen before. HIP leaves such
+/// an entry out, and an entry with a blank names no GPU (ROCr, amd_filter_device.cpp; CLR,
+/// rocdevice.cpp).
+enum class VariableReader { rocr, hip, cuda };
+
+HidingVariable read_hiding(const std::string& name, const std::string& value, int gpus,
+                           VariableReader reader) {
   HidingVariable read{name, value, gpus, 0, {}};
+  std::set<std::string_view> seen;
   std::string_view rest = value;
   while (!rest.empty()) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
-    const auto entry = words(rest.substr(0, comma));
+    const std::string_view whole = rest.substr(0, comma);
+    const auto parts = words(whole);
     rest.remove_prefix(std::min(comma + 1, rest.size()));
-    if (entry.empty()) continue;
-    if (!names_gpu(entry.front(), gpus)) {
-      read.unknown = entry.front();
+    const bool trims = reader != VariableReader::hip;
+    if (trims && parts.empty()) continue;
+    const std::string_view entry = trims ? parts.front() : whole;
+    if (!names_gpu(entry, gpus)) {
+      const bool blank = parts.empty() || parts.front() != entry;
+      read.unknown = blank ? in_quotes(entry) : std::string(entry);
       break;
     }
-    ++read.left;
+    const bool repeated = !seen.insert(entry).second;
+    if (repeated && reader == VariableReader::rocr) break;
+    if (!repeated || reader == VariableReader::cuda) ++read.left;
   }
   read.left = std::min(read.left, gpus);
   return read;
@@ -52,8 +66,11 @@ std::vector<HidingVariable> hiding_variables(const CheckContext& context) {
   int left = count_devices(gpus);
   for (const std::string& name : names) {
     const auto value = variable(context, name);
-    if (!value || (value->empty() && amd)) continue;  // NVIDIA's, empty, hides all
-    set.push_back(read_hiding(name, *value, left));
+    const VariableReader reader = !amd                             ? VariableReader::cuda
+                                  : name == "ROCR_VISIBLE_DEVICES" ? VariableReader::rocr
+                                                                   : VariableReader::hip;
+    if (!value || (value->empty() && reader == VariableReader::hip)) continue;
+    set.push_back(read_hiding(name, *value, left, reader));
     left = set.back().left;
   }
   return set;

@@ -196,7 +196,7 @@ void add_whole(const StudyRequest& request, const DeviceFacts& gpu, Draft& draft
       "the GPU is not divided ({}), so it is measured whole; divide it ({}), and the same command "
       "measures its partitions and compares their sum with this",
       gpu.partition.empty() ? "it has no partitions" : gpu.partition,
-      gpu.is_amd() ? "amd-smi set --compute-partition CPX" : "nvidia-smi mig"));
+      gpu.is_amd() ? "amd-smi set --gpu all --compute-partition CPX" : "nvidia-smi mig"));
 }
 
 Status add_partition(const StudyRequest& request, const StudyMachine& machine, Draft& draft) {

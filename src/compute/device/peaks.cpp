@@ -6,22 +6,25 @@
 namespace assay {
 namespace {
 
-// Sources: AMD data sheets of MI300X, MI325X, MI350X, MI355X and ROCm's gpu-arch-specs; NVIDIA's
-// H100 white paper and H200 data sheet. Dense rates: pages that show twice these count sparsity.
+// Sources: AMD data sheets of MI300X, MI325X, MI300A, MI350X, MI355X and ROCm's gpu-arch-specs;
+// NVIDIA's H100 white paper and H200 data sheet. Dense rates: pages that show twice these count
+// sparsity.
 struct Peaks {
   std::string_view name_part;  // in the driver's device name
   std::string_view label;
   int multiprocessors;
   double memory;                        // bytes/s
   double f64, f32, tf32, f16, fp8, i8;  // operations/s of the faster units; 0: none
-  double host_link;                     // bytes/s, one direction
+  double host_link;                     // bytes/s, one direction; 0: shares its CPU's memory
 };
 constexpr double T = 1e12, G = 1e9;
-constexpr std::array<Peaks, 8> known_peaks = {{
+constexpr std::array<Peaks, 9> known_peaks = {{
     {"MI300X", "MI300X", 304, 5300 * G, 163.4 * T, 163.4 * T, 653.7 * T, 1307.4 * T, 2614.9 * T,
      2614.9 * T, 64 * G},
     {"MI325X", "MI325X", 304, 6000 * G, 163.4 * T, 163.4 * T, 653.7 * T, 1307.4 * T, 2614.9 * T,
      2614.9 * T, 64 * G},
+    {"MI300A", "MI300A", 228, 5300 * G, 122.6 * T, 122.6 * T, 490.3 * T, 980.6 * T, 1961.2 * T,
+     1961.2 * T, 0},
     {"MI350X", "MI350X", 256, 8000 * G, 72.1 * T, 144.2 * T, 0, 2306.9 * T, 4613.7 * T, 4613.7 * T,
      64 * G},
     {"MI355X", "MI355X", 256, 8000 * G, 78.6 * T, 157.3 * T, 0, 2516.6 * T, 5033.2 * T, 5033.2 * T,
@@ -58,9 +61,11 @@ constexpr std::array<PeerLinks, 8> known_links = {{
 
 const Peaks* find(const DeviceFacts& facts) {
   if (facts.is_host_cpu()) return nullptr;
+  // The architecture alone would give a model without a row, such as the MI308X, another's rates.
+  const bool names_model = facts.name.find("Instinct MI") != std::string::npos;
   for (const Peaks& peaks : known_peaks) {
     if (facts.name.find(peaks.name_part) != std::string::npos ||
-        facts.arch.find(peaks.name_part) != std::string::npos) {
+        (!names_model && facts.arch.find(peaks.name_part) != std::string::npos)) {
       return &peaks;
     }
   }
@@ -111,7 +116,10 @@ double rate_for(const Peaks& peaks, DataType math) {
 
 std::optional<PeakRate> peak_memory_bandwidth(const DeviceFacts& facts) {
   if (const Peaks* peaks = find(facts)) return datasheet(*peaks, facts, peaks->memory);
-  if (facts.memory_clock_hz && facts.memory_bus_bits) {
+  // HIP reports the clock of the memory's controller. HBM2 transfers twice in it, HBM3 four times
+  // (MI300X: 1300 MHz, 5.2 Gb/s a pin) and GDDR6 more often (ROCm/xla, pull request 970).
+  const bool twice = !facts.is_amd() || facts.arch.starts_with("gfx90");
+  if (facts.memory_clock_hz && facts.memory_bus_bits && twice) {
     // Double data rate; the driver reports the clock, not the transfer rate.
     return PeakRate{2 * *facts.memory_clock_hz * *facts.memory_bus_bits / 8,
                     "2 x memory clock x bus width"};
@@ -127,7 +135,7 @@ std::optional<PeakRate> peak_compute_rate(const DeviceFacts& facts, DataType mat
 
 std::optional<PeakRate> peak_host_link_bandwidth(const DeviceFacts& facts) {
   const Peaks* peaks = find(facts);
-  if (peaks == nullptr) return std::nullopt;
+  if (peaks == nullptr || peaks->host_link == 0) return std::nullopt;
   return PeakRate{peaks->host_link, "PCIe 5.0 x16"};  // a partition has the whole link, too
 }
 

@@ -17,7 +17,7 @@ struct PeakRate {
 };
 
 /// Returns the device memory's bandwidth: from the data sheet of a known device, otherwise 2 x
-/// clock x bus width, as memories transfer twice per clock.
+/// clock x bus width, if the memory transfers twice in the clock that the driver reports.
 std::optional<PeakRate> peak_memory_bandwidth(const DeviceFacts& facts);
 
 /// Returns the matrix rate for `math` if the device has matrix units for it, otherwise the vector

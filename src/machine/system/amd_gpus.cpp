@@ -48,18 +48,31 @@ std::optional<double> highest_clock(const Machine& machine, const fs::path& path
   return highest;
 }
 
-/// Sums the counts of every block ("ue: 0\nce: 3"); leaves `state` unchanged if none is readable.
+/// Sums the counts of every block ("ue: 0\nce: 3\nde: 0"); leaves `state` unchanged if none is
+/// readable. A driver that reads errors through ACA, as newer ones do on MI300X and MI350X, has
+/// "aca_umc" in place of "umc_err_count" (Linux, amdgpu_ras.c and amdgpu_aca.c). Deferred errors,
+/// "de", are uncorrectable ones in data that no program has read yet.
 void read_errors(const Machine& machine, const fs::path& device, GpuState& state) {
   for (const std::string& file : machine.list(device / "ras")) {
-    if (!file.ends_with("_err_count")) continue;
+    if (!file.ends_with("_err_count") && !file.starts_with("aca_")) continue;
     const std::string text = machine.read(device / "ras" / file).text;
-    for (const auto& [key, target] :
-         {std::pair{"ue", &state.uncorrectable_errors}, {"ce", &state.correctable_errors}}) {
+    for (const auto& [key, target] : {std::pair{"ue", &state.uncorrectable_errors},
+                                      {"de", &state.uncorrectable_errors},
+                                      {"ce", &state.correctable_errors}}) {
       const auto value = leading_number(line_value(text, key));
       const bool zero = line_value(text, key) == "0";
       if (value || zero) *target = target->value_or(0) + static_cast<long long>(value.value_or(0));
     }
   }
+}
+
+/// Returns the number of pages that the driver retired or is about to, one a line: "0x00000001 :
+/// 0x00001000 : R". Empty without any: the list of a virtual function may be empty although its
+/// host knows of pages.
+std::optional<long long> count_retired_pages(const Machine& machine, const fs::path& device) {
+  const std::string text = machine.read(device / "ras/gpu_vram_bad_pages").text;
+  const auto pages = std::count(text.begin(), text.end(), '\n');
+  return pages > 0 ? std::optional<long long>(pages) : std::nullopt;
 }
 
 std::map<std::string, std::string> read_firmware(const Machine& machine, const fs::path& device) {
@@ -95,6 +108,7 @@ void read_state(const Machine& machine, const fs::path& device, Gpu& gpu) {
   }
   gpu.state.pcie_replays = read_number(machine, device / "pcie_replay_count");
   read_errors(machine, device, gpu.state);
+  gpu.state.retired_pages = count_retired_pages(machine, device);
 }
 
 /// Reads everything in the folder of the PCI device.
@@ -130,15 +144,16 @@ Gpu read_device(const Machine& machine, const fs::path& device, const std::strin
     gpu.numa_node = static_cast<int>(*node);
   }
   gpu.local_cpus = fact("local_cpulist");
-  constexpr std::array<std::string_view, 6> virtual_ids = {"74b5", "74b6", "74b9",
+  constexpr std::array<std::string_view, 7> virtual_ids = {"74b5", "74b6", "74b9", "74bc",
                                                            "74bd", "75b0", "75b3"};
   gpu.virtual_function =
       machine.exists(device / "physfn") ||
       std::find(virtual_ids.begin(), virtual_ids.end(), gpu.device_id) != virtual_ids.end();
-  // The file with the memory controllers' error counts exists only while ECC is enabled.
-  if (machine.exists(device / "ras")) {
-    gpu.ecc = machine.exists(device / "ras/umc_err_count");
-  }
+  // The file with the memory controllers' error counts exists only while ECC is enabled. That of a
+  // virtual function also depends on its host.
+  const bool counted =
+      machine.exists(device / "ras/umc_err_count") || machine.exists(device / "ras/aca_umc");
+  if (counted || (machine.exists(device / "ras") && !gpu.virtual_function)) gpu.ecc = counted;
   read_power(machine, device, gpu);
   read_state(machine, device, gpu);
   return gpu;
@@ -188,7 +203,7 @@ std::string pci_of_card(const Machine& machine, const fs::path& card) {
 }  // namespace
 
 std::string amd_name(std::string_view device_id) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 15> names = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 19> names = {
       {{"738c", "AMD Instinct MI100"},
        {"7408", "AMD Instinct MI250X"},
        {"740c", "AMD Instinct MI250X / MI250"},
@@ -197,9 +212,13 @@ std::string amd_name(std::string_view device_id) {
        {"74a1", "AMD Instinct MI300X"},
        {"74a2", "AMD Instinct MI308X"},
        {"74a5", "AMD Instinct MI325X"},
+       {"74a8", "AMD Instinct MI308X HF"},
+       {"74a9", "AMD Instinct MI300X HF"},
        {"74b5", "AMD Instinct MI300X VF"},
        {"74b6", "AMD Instinct MI308X VF"},
        {"74b9", "AMD Instinct MI325X VF"},
+       {"74bc", "AMD Instinct MI308X VF"},
+       {"74bd", "AMD Instinct MI300X HF"},
        {"75a0", "AMD Instinct MI350X"},
        {"75a3", "AMD Instinct MI355X"},
        {"75b0", "AMD Instinct MI350X VF"},

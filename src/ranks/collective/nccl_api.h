@@ -79,7 +79,7 @@ struct Functions {
   int (*init_rank)(Comm*, int ranks, UniqueId id, int rank) = nullptr;
   /// Available since 2.14; null before.
   int (*init_rank_config)(Comm*, int ranks, UniqueId id, int rank, Config*) = nullptr;
-  /// ncclAlltoAll in NCCL, ncclAllToAll in RCCL.
+  /// ncclAlltoAll; ncclAllToAll in RCCL before 2.28.
   int (*all_to_all)(const void* send, void* receive, std::size_t count, int type, Comm,
                     void* stream) = nullptr;
   const char* (*error_string)(int status) = nullptr;

@@ -148,8 +148,7 @@ class NcclCommunicator final : public Communicator {
       case CollectiveOperation::all_to_all:
         // The library's function does the same sends and receives, or something faster.
         if (api_.all_to_all != nullptr) {
-          return check(api_.all_to_all(from, to, n, type, comm_, queue),
-                       library_.vendor->all_to_all);
+          return check(api_.all_to_all(from, to, n, type, comm_, queue), "ncclAlltoAll");
         }
         return grouped([&]() -> Status {
           for (int peer = 0; peer < ranks_; ++peer) {

@@ -56,7 +56,9 @@ Status bind(const SharedLibrary& file, const Vendor& vendor, Functions& table) {
 #define ASSAY_NCCL_BIND(member, symbol, parameters) file.bind(table.member, {#symbol});
   ASSAY_NCCL_OPTIONAL_FUNCTIONS(ASSAY_NCCL_BIND)
 #undef ASSAY_NCCL_BIND
-  file.bind(table.all_to_all, {vendor.all_to_all});
+  // RCCL had this before NCCL, under its own name. Since 2.28 it has both names and its own is
+  // deprecated: each call writes a warning to stderr (src/misc/api_trace.cc of RCCL).
+  file.bind(table.all_to_all, {"ncclAlltoAll", "ncclAllToAll"});
   file.bind(table.init_rank_config, {"ncclCommInitRankConfig"});
   file.bind(table.last_error, {"ncclGetLastError"});
   return {};
@@ -64,8 +66,8 @@ Status bind(const SharedLibrary& file, const Vendor& vendor, Functions& table) {
 
 }  // namespace
 
-const Vendor nvidia = {"NCCL", "cuda", &open_nccl, "ncclAlltoAll", 22400, &nvidia_lacks_fp8};
-const Vendor amd = {"RCCL", "hip", &open_rccl, "ncclAllToAll", 22005, &rocm_lacks_type};
+const Vendor nvidia = {"NCCL", "cuda", &open_nccl, 22400, &nvidia_lacks_fp8};
+const Vendor amd = {"RCCL", "hip", &open_rccl, 22005, &rocm_lacks_type};
 
 std::string version_text(int version) {
   const int unit = version < 10000 ? 1000 : 10000;

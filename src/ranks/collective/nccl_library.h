@@ -17,8 +17,7 @@ struct Vendor {
   std::string_view backend;  ///< the backend it works with: "cuda"
   /// Finds and opens the file. Error: unavailable, naming what was looked for.
   Result<SharedLibrary> (*open)();
-  const char* all_to_all;  ///< the function's name
-  int fp8_since;           ///< the first version that reduces fp8
+  int fp8_since;  ///< the first version that reduces fp8
   /// Returns why this device does not support this fp8 encoding; empty if it does.
   std::optional<std::string> (*lacks_fp8)(DataType type, const DeviceFacts& facts);
 };

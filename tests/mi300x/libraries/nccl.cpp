@@ -1,5 +1,5 @@
 // NCCL, or RCCL if MOCK_RCCL is defined, between threads and processes of one machine, on the host.
-// With OLD_NCCL it lacks what versions 2.14 to 2.19 added.
+// With OLD_NCCL it lacks what versions 2.14 to 2.19 added, and RCCL what 2.28 added.
 //
 // An operation begins when its group ends: in its stream if the virtual runtime has streams,
 // otherwise at once. It is strict: ranks get an error instead of waiting for ever if their calls
@@ -382,15 +382,18 @@ int ncclAllGather(const void* send, void* receive, std::size_t count, int type, 
                   void* stream) {
   return QUEUE(all_gather, send, receive, 0, 0);
 }
-#if defined(MOCK_RCCL)
+#if defined(MOCK_RCCL)  // RCCL's own name, deprecated since 2.28
 int ncclAllToAll(const void* send, void* receive, std::size_t count, int type, void* comm,
                  void* stream) {
-#else
-int ncclAlltoAll(const void* send, void* receive, std::size_t count, int type, void* comm,
-                 void* stream) {
-#endif
   return QUEUE(all_to_all, send, receive, 0, 0);
 }
+#endif
+#if !defined(MOCK_RCCL) || !defined(OLD_NCCL)
+int ncclAlltoAll(const void* send, void* receive, std::size_t count, int type, void* comm,
+                 void* stream) {
+  return QUEUE(all_to_all, send, receive, 0, 0);
+}
+#endif
 int ncclGather(const void* send, void* receive, std::size_t count, int type, int root, void* comm,
                void* stream) {
   return QUEUE(gather, send, receive, 0, root);

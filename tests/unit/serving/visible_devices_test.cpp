@@ -31,8 +31,17 @@ TEST(VisibleDevices, ExistingSettingsHold) {
   MemoryMachine machine = amd_machine(8);
   machine.set("ROCR_VISIBLE_DEVICES", "4,6");
   EXPECT_THAT(visible_devices(machine)->devices, ElementsAre("0", "1"));  // HIP renumbers them
-  machine.set("HIP_VISIBLE_DEVICES", "5,7,");
+  machine.set("HIP_VISIBLE_DEVICES", "5, 7,");
   EXPECT_THAT(visible_devices(machine)->devices, ElementsAre("5", "7"));
+}
+
+TEST(VisibleDevices, HipReadsCudasVariableUnlessItsOwnListsGpus) {
+  MemoryMachine machine = amd_machine(8);
+  machine.set("CUDA_VISIBLE_DEVICES", "2,3").set("HIP_VISIBLE_DEVICES", "");
+  EXPECT_EQ(visible_devices(machine)->variable, "HIP_VISIBLE_DEVICES");
+  EXPECT_THAT(visible_devices(machine)->devices, ElementsAre("2", "3"));
+  machine.set("CUDA_VISIBLE_DEVICES", "");
+  EXPECT_EQ(visible_devices(machine)->devices.size(), 8u);
 }
 
 TEST(VisibleDevices, NvidiaGpusHaveTheirOwnVariable) {

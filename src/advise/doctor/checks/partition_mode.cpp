@@ -52,7 +52,7 @@ bool agrees(const Gpu& gpu, const Mode& wanted) {
 std::string fix_for(const Mode& mode) {
   std::vector<std::string> commands;
   if (!mode.memory.empty()) {
-    commands.push_back("sudo amd-smi set --memory-partition " + mode.memory);
+    commands.push_back("sudo amd-smi set --gpu all --memory-partition " + mode.memory);
   }
   if (!mode.compute.empty()) {
     commands.push_back("sudo amd-smi set --gpu all --compute-partition " + mode.compute);

@@ -26,7 +26,7 @@ constexpr std::string_view replace_amd_memory =
     "drain the node and ask for a replacement if uncorrectable errors return after a reset";
 
 // The order matters: a line of a page fault also contains marks of more general kinds.
-constexpr std::array<GpuMessage, 24> marked = {{
+constexpr std::array<GpuMessage, 25> marked = {{
     {"amdgpu-page-fault", "page fault (src_id",
      "the GPU accessed an address that is not mapped for it",
      "A kernel, or a copy engine, used a pointer beyond its buffer, after it was freed, or of the "
@@ -72,6 +72,11 @@ constexpr std::array<GpuMessage, 24> marked = {{
     {"amdgpu-uncorrectable", "uncorrectable hardware errors detected in",
      "the GPU's memory or caches had an error that could not be corrected",
      "Data was lost. The driver retires the page, and ends what used it.", replace_amd_memory},
+    {"amdgpu-deferred", "deferred hardware errors detected in",
+     "the GPU's memory has damaged data that no program has read yet",
+     "The error could not be corrected, and the data are marked. The driver retires the page, and "
+     "ends a program that reads them before.",
+     replace_amd_memory},
     {"amdgpu-poison", "poison is consumed", "a program read data that was marked as damaged",
      "An uncorrectable error happened before; the reader was ended so that wrong data is not used.",
      replace_amd_memory},

@@ -65,7 +65,7 @@ constexpr MetricsChannel metrics_channels[] = {
 };
 // clang-format on
 
-/// Files with one number, or with lines like "ue: 0\nce: 3".
+/// Files with one number, or with lines like "ue: 0\nce: 3\nde: 0".
 struct FileChannel {
   const char* quantity;
   const char* unit;
@@ -73,11 +73,17 @@ struct FileChannel {
   const char* file;
   const char* key;  ///< line to look for; null: the file is one number
   double scale;
+  const char* other_key = nullptr;  ///< the number on this line is added, if there is one
 };
+/// The first readable file of each quantity is used. A driver that reads errors through ACA, as
+/// newer ones do on MI300X, has the second file with error counts. Deferred errors, "de", are
+/// uncorrectable ones in data that no program has read yet.
 constexpr FileChannel slow_files[] = {
     {"memory_used", "bytes", gauge, "mem_info_vram_used", nullptr, 1},
     {"ecc_corrected", "1", counter, "ras/umc_err_count", "ce", 1},
-    {"ecc_uncorrected", "1", counter, "ras/umc_err_count", "ue", 1},
+    {"ecc_corrected", "1", counter, "ras/aca_umc", "ce", 1},
+    {"ecc_uncorrected", "1", counter, "ras/umc_err_count", "ue", 1, "de"},
+    {"ecc_uncorrected", "1", counter, "ras/aca_umc", "ue", 1, "de"},
 };
 /// Files for quantities that gpu_metrics does not report; the first readable file of each quantity
 /// is used.
@@ -101,7 +107,9 @@ class AmdGpu {
         pci_(pci) {
     add_metrics();
     add_hwmon();
-    for (const FileChannel& file : slow_files) add_file(file, root_ / folder_, true);
+    for (const FileChannel& file : slow_files) {
+      if (!has(file.quantity)) add_file(file, root_ / folder_, true);
+    }
   }
 
   const std::vector<Channel>& channels() const { return channels_; }
@@ -175,7 +183,13 @@ class AmdGpu {
     const auto file = std::make_shared<KeptFile>(folder / channel.file);
     const auto read = [file, channel](const GpuMetrics&) {
       if (channel.key == nullptr) return file->read_number(channel.scale);
-      return number_after(file->read_start(), channel.key) * channel.scale;
+      const std::string_view text = file->read_start();
+      double value = number_after(text, channel.key);
+      if (channel.other_key != nullptr) {
+        const double other = number_after(text, channel.other_key);
+        if (!std::isnan(other)) value += other;
+      }
+      return value * channel.scale;
     };
     if (std::isnan(read({}))) return;
     add(channel.quantity, channel.unit, channel.kind, {slow, read});

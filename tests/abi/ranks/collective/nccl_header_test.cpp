@@ -27,10 +27,10 @@ TEST(NcclHeader, Prototypes) {
 #if NCCL_VERSION_CODE >= 22800
   ASSAY_NCCL_OPTIONAL_FUNCTIONS(MATCH)
 #endif
-#if defined(RCCL_GATHER_SCATTER)
-  ASSAY_EXPECT_MATCH(Functions, all_to_all, ncclAllToAll)
-#elif NCCL_VERSION_CODE >= 22800
+#if NCCL_VERSION_CODE >= 22800
   ASSAY_EXPECT_MATCH(Functions, all_to_all, ncclAlltoAll)
+#elif defined(RCCL_GATHER_SCATTER)
+  ASSAY_EXPECT_MATCH(Functions, all_to_all, ncclAllToAll)
 #endif
 }
 

@@ -112,10 +112,10 @@ TEST(NcclMock, BeforeItHadGatherAndScatter) {
 
 TEST(RcclMock, EveryOperationOnEveryTypeOfGfx942) {
   const MockNccl mock(nccl::amd);
-  mock.set_version(22707);
+  mock.set_version(22803);
   mock.on(2, "gfx942:sramecc+:xnack-",
           [&](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
-            EXPECT_EQ(communicator.library(), "RCCL 2.27.7");
+            EXPECT_EQ(communicator.library(), "RCCL 2.28.3");
             for (int op = 0; op <= static_cast<int>(CollectiveOperation::send_recv); ++op) {
               for (const DataType type : {DataType::bf16, DataType::e4m3_fnuz}) {
                 selftest::CollectiveExample example;
@@ -132,6 +132,22 @@ TEST(RcclMock, EveryOperationOnEveryTypeOfGfx942) {
                 EXPECT_EQ(mock.last_type(), expected) << example.text();
               }
             }
+          });
+  EXPECT_GT(mock.calls("ncclAlltoAll"), 0);
+  EXPECT_EQ(mock.calls("ncclAllToAll"), 0);  // RCCL 2.28 and later warn at each call
+}
+
+TEST(RcclMock, BeforeItHadNcclsNameOfAllToAll) {
+  const MockNccl mock(nccl::amd, "/old");
+  mock.on(2, "gfx942:sramecc+:xnack-",
+          [&](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
+            selftest::CollectiveExample example;
+            example.call.operation = CollectiveOperation::all_to_all;
+            example.call.type = DataType::f32;
+            example.call.count = 3;
+            example.rank = end.rank();
+            example.ranks = end.size();
+            EXPECT_TRUE(holds(selftest::check_collective(communicator, stream, example)));
           });
   EXPECT_GT(mock.calls("ncclAllToAll"), 0);
 }

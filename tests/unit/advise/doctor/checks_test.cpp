@@ -53,7 +53,7 @@ TEST(DoctorCheck, PartitionModeIsJudgedByIntent) {
   EXPECT_THAT(lines(mi300x_spx(), intent, {"partition-mode"}),
               ElementsAre("FAIL partition-mode [GPU 0-7]: SPX/NPS1"));
   EXPECT_EQ(first_finding(mi300x_spx(), "partition-mode", intent).fix,
-            "sudo amd-smi set --memory-partition NPS4 && sudo amd-smi set --gpu all "
+            "sudo amd-smi set --gpu all --memory-partition NPS4 && sudo amd-smi set --gpu all "
             "--compute-partition CPX");
   EXPECT_THAT(lines(h200_node(), intent, {"partition-mode"}),
               ElementsAre("UNKNOWN partition-mode: no GPU shows a partition mode"));

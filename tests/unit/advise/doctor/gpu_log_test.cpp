@@ -140,6 +140,20 @@ TEST(GpuLog, XidsWithTheirProcessAndAddress) {
   EXPECT_EQ(events[2].message->id, "xid");
 }
 
+TEST(GpuLog, HardwareErrorsOfThreeKinds) {
+  const auto events = events_of(
+      "amdgpu 0000:c6:00.0: {7}socket: 0, die: 1, "
+      "2 new correctable hardware errors detected in umc block\n"
+      "amdgpu 0000:c6:00.0: {8}socket: 0, die: 1, "
+      "1 new deferred hardware errors detected in umc block\n"
+      "amdgpu 0000:c6:00.0: {9}socket: 0, die: 1, "
+      "1 new uncorrectable hardware errors detected in gfx block\n");
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0].message->id, "amdgpu-correctable");
+  EXPECT_EQ(events[1].message->id, "amdgpu-deferred");
+  EXPECT_EQ(events[2].message->id, "amdgpu-uncorrectable");
+}
+
 TEST(GpuLog, MarksAndIdsAreDistinct) {
   std::set<std::string_view> ids;
   for (const GpuMessage& message : marked_gpu_messages()) {

@@ -53,7 +53,7 @@ TEST(DoctorCheck, OnlyThePartsOfAPartitionModeThatAreGiven) {
   EXPECT_THAT(lines(mi300x_cpx(), intent, {"partition-mode"}),
               ElementsAre("PASS partition-mode [GPU 0-7]: CPX/NPS4"));
   EXPECT_EQ(first_finding(mi355x(), "partition-mode", intent).fix,
-            "sudo amd-smi set --memory-partition NPS4");
+            "sudo amd-smi set --gpu all --memory-partition NPS4");
 }
 
 TEST(DoctorCheck, ImpossibleIntents) {

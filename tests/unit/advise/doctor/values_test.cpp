@@ -100,6 +100,15 @@ TEST(DoctorValue, IndicesWithoutAGpu) {
             "FAIL visible-devices: CUDA_VISIBLE_DEVICES=-1: 0 of the 8 GPUs; -1 names none of "
             "them");
   EXPECT_EQ(line(mi355x(), "HIP_VISIBLE_DEVICES", ""), "n/a visible-devices");
+  EXPECT_EQ(line(mi355x(), "ROCR_VISIBLE_DEVICES", ""),
+            "FAIL visible-devices: ROCR_VISIBLE_DEVICES=: 0 of the 8 GPUs");
+  EXPECT_EQ(line(mi355x(), "HIP_VISIBLE_DEVICES", "0, 1"),
+            "WARN visible-devices: HIP_VISIBLE_DEVICES=0, 1: 1 of the 8 GPUs; \" 1\" names none of "
+            "them");
+  EXPECT_EQ(line(mi355x(), "HIP_VISIBLE_DEVICES", "3,3,5"),
+            "PASS visible-devices: HIP_VISIBLE_DEVICES=3,3,5: 2 of the 8 GPUs");
+  EXPECT_EQ(line(mi355x(), "ROCR_VISIBLE_DEVICES", "3,3,5"),
+            "PASS visible-devices: ROCR_VISIBLE_DEVICES=3,3,5: 1 of the 8 GPUs");
   EXPECT_EQ(line(mi300x_cpx(), "HIP_VISIBLE_DEVICES", "63"),  // partitions
             "PASS visible-devices: HIP_VISIBLE_DEVICES=63: 1 of the 64 GPUs");
   EXPECT_EQ(line(h200_node(), "CUDA_VISIBLE_DEVICES", ""),

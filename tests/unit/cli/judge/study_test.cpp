@@ -110,7 +110,7 @@ TEST(Study, PartitionsAreThoseOfTheFirstGpu) {
   EXPECT_EQ(study.folder, "campaigns/partition-whole");
   EXPECT_FALSE(plan_of(study).study.has_value());
   EXPECT_THAT(study.plan, HasSubstr("description: What does the whole GPU deliver?"));
-  EXPECT_THAT(study.notes.front(), HasSubstr("amd-smi set --compute-partition CPX"));
+  EXPECT_THAT(study.notes.front(), HasSubstr("amd-smi set --gpu all --compute-partition CPX"));
   EXPECT_THAT(problem_of({.name = "partition"}, machine_of(0)), HasSubstr("has no GPU; parts of"));
   EXPECT_THAT(problem_of({.name = "partition", .operands = {"0"}}, machine_of(0)),
               HasSubstr("at least two partitions"));

@@ -194,6 +194,17 @@ TEST(AmdTelemetry, EverythingFromOneTableAndTheRestFromFiles) {
   EXPECT_EQ(machine.read().count("gpu0.clock.xcd0"), 0u);
 }
 
+TEST(AmdTelemetry, ErrorCountsOfADriverThatReadsThemThroughAca) {
+  const TemporaryFolder folder;
+  folder.write("sys/bus/pci/drivers/amdgpu/0000:3b:00.0/vendor", "0x1002\n");
+  folder.write(test_device + "ras/aca_umc", "ue: 1\nce: 3\nde: 4\n");
+  const MadeUpMachine machine(folder);
+  EXPECT_DOUBLE_EQ(machine.read()["gpu0.ecc_corrected"], 3);
+  EXPECT_DOUBLE_EQ(machine.read()["gpu0.ecc_uncorrected"], 5);
+  folder.write(test_device + "ras/aca_umc", "Query currently inaccessible\n");
+  EXPECT_EQ(machine.read().count("gpu0.ecc_uncorrected"), 0u);
+}
+
 TEST(AmdTelemetry, AnXcdThatSleepsDoesNotShiftTheOthers) {
   const TemporaryFolder folder;
   folder.write("sys/bus/pci/drivers/amdgpu/0000:3b:00.0/vendor", "0x1002\n");
