@@ -160,6 +160,8 @@ std::function<void(const health::SdcProgress&)> shown_progress(Terminal& termina
 int status_of(const health::SdcOutcome& outcome) {
   if (outcome.verdict == health::SdcVerdict::corrupt) return exit_verification;
   if (outcome.interrupted) return exit_interrupted;
+  // Whether the test finds a fault that it did not plant is open.
+  if (!outcome.planted_faults.empty() && outcome.planted == 0) return exit_inconclusive;
   return outcome.verdict == health::SdcVerdict::sound ? exit_ok : exit_inconclusive;
 }
 
