@@ -2,8 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
-
+#include "core/text.h"
 #include "machine/system/affinity.h"
 #include "ranks/environments/kinds/container.h"
 
@@ -20,14 +19,13 @@ Status add_amd(Words& words, const ContainerSettings& settings, const ContainerG
   words.emplace_back("--device=/dev/kfd");
   if (gpus.indices.empty()) words.emplace_back("--device=/dev/dri");
   for (const std::string& index : gpus.indices) {
-    std::size_t number = 0;
-    std::from_chars(index.data(), index.data() + index.size(), number);
-    if (number >= context.gpus->amd_files.size()) {
+    const auto number = parse_count(index);
+    if (!number || *number >= context.gpus->amd_files.size()) {
       return Error{ErrorKind::usage,
                    fmt::format("environment {}: gpus: there is no GPU {}; this machine has {}",
                                context.environment, index, context.gpus->amd_files.size())};
     }
-    words.push_back("--device=" + context.gpus->amd_files[number]);
+    words.push_back("--device=" + context.gpus->amd_files[*number]);
   }
   if (settings.engine == "podman" && context.gpus && ::geteuid() != 0) {
     words.emplace_back("--group-add=keep-groups");

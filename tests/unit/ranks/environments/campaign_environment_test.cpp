@@ -6,6 +6,7 @@
 #include "core/read_file.h"
 #include "ranks/environments/control_group.h"
 #include "ranks/environments/environment.h"
+#include "ranks/environments/kinds/container.h"
 #include "ranks/environments/shell_words.h"
 #include "support/temporary_folder.h"
 
@@ -126,6 +127,17 @@ TEST(Environments, DockerGetsTheMachinesGpus) {
               HasSubstr("there is no GPU 7; this machine has 2"));
   EXPECT_THAT(launch_of(docker + ", gpus: '0'}", context()).error().message,
               HasSubstr("this one has none"));
+}
+
+/// An index that no integer holds is not that of GPU 0.
+TEST(Environments, DockerRefusesAnIndexThatIsTooLarge) {
+  const LaunchContext where = context(amd());
+  const ContainerSettings settings{
+      .engine = "docker", .image = "i", .gpus = "99999999999999999999"};
+  const auto launch = launch_docker(settings, where, "assay", {});
+  ASSERT_FALSE(launch.ok());
+  EXPECT_THAT(launch.error().message,
+              HasSubstr("there is no GPU 99999999999999999999; this machine has 2"));
 }
 
 TEST(Environments, PodmanUsesTheDeviceInterface) {
