@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "core/text.h"
-#include "machine/system/affinity.h"
 #include "ranks/environments/kinds/container.h"
 
 namespace assay {
@@ -63,14 +62,7 @@ Result<Launch> launch_docker(const ContainerSettings& settings, const LaunchCont
   Launch launch;
   Words& words = launch.words;
   words = {settings.engine, "run", "--rm", "--name", context.unit};
-  if (!settings.limits.cpus.empty()) {
-    words.push_back("--cpuset-cpus=" + cpu_list(settings.limits.cpus));
-  }
-  if (settings.limits.cpu_quota)
-    words.push_back(fmt::format("--cpus={}", *settings.limits.cpu_quota));
-  if (settings.limits.memory_bytes) {
-    words.push_back(fmt::format("--memory={}b", *settings.limits.memory_bytes));
-  }
+  add_limits(settings.limits, words);
   if (gpus.amd) TRY(add_amd(words, settings, gpus, context));
   if (gpus.nvidia) add_nvidia(words, settings, gpus);
   for (const auto& [name, text] : settings.variables) {
