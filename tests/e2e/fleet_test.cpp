@@ -66,6 +66,14 @@ TEST(FleetCommand, ShowsNodesByCells) {
   EXPECT_THAT(twice.err, HasSubstr("are both called node1"));
 }
 
+std::size_t lines_with(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
 /// The text and the exit status say the same: two groups, cannot tell, alike.
 TEST(FleetCommand, AlikeIsSaidOnlyOfNodesThatAre) {
   const TemporaryFolder folder;
@@ -91,6 +99,9 @@ TEST(FleetCommand, AlikeIsSaidOnlyOfNodesThatAre) {
   const Outcome scattered = assay_run({"fleet", folder.path() / "scattered"});
   EXPECT_EQ(scattered.status, 6);
   EXPECT_THAT(scattered.out, HasSubstr("Too noisy to tell whether all 8 nodes are alike"));
+  EXPECT_THAT(scattered.out, HasSubstr("Next: measure these cells again on all nodes"));
+  EXPECT_THAT(scattered.out, HasSubstr("Every other node where it is farthest from the fleet"));
+  EXPECT_EQ(lines_with(scattered.out, "node0 takes "), 1u) << scattered.out;
   const Outcome alike = assay_run({"fleet", folder.path() / "alike"});
   EXPECT_EQ(alike.status, 0);
   EXPECT_THAT(alike.out, HasSubstr("All 8 nodes are alike in 1 series"));
