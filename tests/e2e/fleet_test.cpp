@@ -49,6 +49,7 @@ TEST(FleetCommand, ShowsNodesByCells) {
   const Outcome text = assay_run({"fleet", folder.path(), "--table", "-o", page});
   EXPECT_EQ(text.status, 1);
   EXPECT_THAT(text.out, HasSubstr("node   outlier  op=triad\n"));
+  EXPECT_THAT(text.out, HasSubstr("  all cells: memory\n  metric: bandwidth\n"));
   EXPECT_THAT(text.out, HasSubstr("node7  yes      +100."));
   EXPECT_THAT(text.out, HasSubstr("and 1 cell with no node beyond 2%: --all\n"));
   EXPECT_THAT(Process::read(page), HasSubstr("Are these 8 nodes alike?"));

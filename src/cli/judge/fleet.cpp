@@ -135,7 +135,7 @@ std::string node_text(const OddNode& node, bool all, std::size_t width, const St
                format_in(cell.median, cell.unit), fmt::format("{:+.1f}%", 100 * (cell.slower - 1)),
                fmt::format("{:.1f}%", 100 * (cell.detectable - 1))});
   }
-  if (!table.empty()) text += cells.heading(width) + table.render(width, style);
+  if (!table.empty()) text += heading_text(cells, width) + table.render(width, style);
   if (shown < node.cells.size()) {
     text += fmt::format("  and {} more cells: --all\n", node.cells.size() - shown);
   }
@@ -151,7 +151,7 @@ std::string sentences_text(std::span<const std::pair<std::string, NodeCell>> ent
                            std::size_t width) {
   const CellNames cells =
       cell_names(entries, [](const auto& entry) { return entry.second.key.cell; });
-  std::string text = cells.heading(width);
+  std::string text = heading_text(cells, width);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     NodeCell cell = entries[i].second;
     cell.key.cell = cells.names[i];
@@ -214,7 +214,7 @@ std::string splits_text(const Fleet& fleet, bool all, std::size_t width, const S
                  format_in(cell.slow.value, cell.unit),
                  fmt::format("{:+.1f}%", 100 * (cell.slower - 1))});
     }
-    text += cells.heading(width) + table.render(width, style);
+    text += heading_text(cells, width) + table.render(width, style);
     if (shown < split.size()) {
       text += fmt::format("  and {} more cells: --all\n", split.size() - shown);
     }
@@ -277,7 +277,7 @@ std::string table_text(const Fleet& fleet, bool all, std::size_t width, const St
     table.add(std::move(texts));
   }
   std::string text = style.bold("Time of each node against the fleet's median") + "\n" +
-                     table.render(width, style);
+                     heading_text(cells.shared, width) + table.render(width, style);
   if (shown.size() < cells.columns.size()) {
     text += fmt::format("  and {} with no node beyond {:.2g}%: --all\n",
                         report::counted(cells.columns.size() - shown.size(), "cell"),
