@@ -1,41 +1,22 @@
-// The names of a table's cells, without what all of them share. Pure functions.
+// What all cells of a table share, above the table on a terminal.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "cli/terminal.h"
-#include "results/record/cell.h"
+#include "judge/report/cell_names.h"
 
 namespace assay::cli {
 
-struct CellNames {
-  /// What is left out of the names, by benchmark: "memory dtype=f64 cache=hot".
-  std::vector<std::string> common;
-  std::vector<std::string> names;  ///< "op=copy size=4KiB", in the order of the cells
+using report::cell_names;
+using report::CellNames;
+using report::varying_names;
 
-  /// Lines with `common` to stand above the table, wrapped to `width` columns (0: unlimited); empty
-  /// if nothing is common.
-  std::string heading(std::size_t width, std::size_t indent = 2) const;
-};
-
-/// Returns the names for a table of `cells`, texts as Cell::id() makes them. Names begin with the
-/// benchmark if there are several benchmarks, or if all cells of the only one are equal. The only
-/// cell of a benchmark keeps its full name if that has at most 48 characters.
-CellNames cell_names(const std::vector<std::string>& cells);
-
-/// Returns the names for the cells of `rows`; `cell_of(row)` returns the text of a row's cell.
-template <typename Rows, typename CellOf>
-CellNames cell_names(const Rows& rows, CellOf cell_of) {
-  std::vector<std::string> cells;
-  for (const auto& row : rows) cells.push_back(cell_of(row));
-  return cell_names(cells);
+/// Returns the lines wrapped to `width` columns (0: unlimited), each with a line end.
+std::string heading_text(const std::vector<std::string>& lines, std::size_t width,
+                         std::size_t indent = 2);
+inline std::string heading_text(const CellNames& names, std::size_t width, std::size_t indent = 2) {
+  return heading_text(names.heading(), width, indent);
 }
-
-/// Returns each cell's benchmark with the axes that vary among the benchmark's cells or are
-/// `given`, such as "memory size=4KiB". Unlike cell_names(), it needs no heading: what it leaves
-/// out is the same for all cells of the benchmark.
-std::vector<std::string> varying_names(const std::vector<const Cell*>& cells,
-                                       const std::vector<std::string>& given = {});
 
 }  // namespace assay::cli

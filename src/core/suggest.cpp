@@ -44,7 +44,7 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> nam
       nearest = &name;
     }
   }
-  return nearest == nullptr ? "" : fmt::format("; did you mean \"{}\"?", *nearest);
+  return nearest == nullptr ? "" : fmt::format(" (did you mean \"{}\"?)", *nearest);
 }
 
 }  // namespace assay

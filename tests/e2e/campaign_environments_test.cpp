@@ -258,7 +258,7 @@ TEST(Versus, MistakesAreNamed) {
   };
   EXPECT_THAT(
       err({"host", "dokcer:x"}),
-      HasSubstr("\"dokcer:x\" is not an environment; did you mean \"docker\"?; allowed: host, "
+      HasSubstr("\"dokcer:x\" is not an environment (did you mean \"docker\"?); allowed: host, "
                 "docker:IMAGE, "));
   EXPECT_THAT(err({"host", "docker"}), HasSubstr("\"docker\" is not allowed; write docker:IMAGE"));
   EXPECT_THAT(err({"host", "docker:"}), HasSubstr("write docker:IMAGE"));
@@ -276,7 +276,7 @@ TEST(Versus, MistakesAreNamed) {
   EXPECT_THAT(err({"host", "vm:y", "--", "--url", "http://h:1", "--out", "x"}),
               HasSubstr("after --: --out is not allowed in a campaign; allowed are --url, "));
   EXPECT_THAT(err({"host", "vm:y", "--", "load", "--url", "http://h:1", "--request", "1"}),
-              HasSubstr("after --: load has no option --request; did you mean"));
+              HasSubstr("after --: load has no option --request (did you mean"));
 }
 
 TEST(CampaignCommand, EveryExampleIsAPlan) {

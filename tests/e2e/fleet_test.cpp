@@ -49,6 +49,7 @@ TEST(FleetCommand, ShowsNodesByCells) {
   const Outcome text = assay_run({"fleet", folder.path(), "--table", "-o", page});
   EXPECT_EQ(text.status, 1);
   EXPECT_THAT(text.out, HasSubstr("node   outlier  op=triad\n"));
+  EXPECT_THAT(text.out, HasSubstr("  all cells: memory\n  metric: bandwidth\n"));
   EXPECT_THAT(text.out, HasSubstr("node7  yes      +100."));
   EXPECT_THAT(text.out, HasSubstr("and 1 cell with no node beyond 2%: --all\n"));
   EXPECT_THAT(Process::read(page), HasSubstr("Are these 8 nodes alike?"));
@@ -64,6 +65,14 @@ TEST(FleetCommand, ShowsNodesByCells) {
   const Outcome twice = assay_run({"fleet", words[1], words[2], twin, words[4]});
   EXPECT_EQ(twice.status, 2);
   EXPECT_THAT(twice.err, HasSubstr("are both called node1"));
+}
+
+std::size_t lines_with(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
 }
 
 /// The text and the exit status say the same: two groups, cannot tell, alike.
@@ -91,6 +100,9 @@ TEST(FleetCommand, AlikeIsSaidOnlyOfNodesThatAre) {
   const Outcome scattered = assay_run({"fleet", folder.path() / "scattered"});
   EXPECT_EQ(scattered.status, 6);
   EXPECT_THAT(scattered.out, HasSubstr("Too noisy to tell whether all 8 nodes are alike"));
+  EXPECT_THAT(scattered.out, HasSubstr("Next: measure these cells again on all nodes"));
+  EXPECT_THAT(scattered.out, HasSubstr("Every other node where it is farthest from the fleet"));
+  EXPECT_EQ(lines_with(scattered.out, "node0 takes "), 1u) << scattered.out;
   const Outcome alike = assay_run({"fleet", folder.path() / "alike"});
   EXPECT_EQ(alike.status, 0);
   EXPECT_THAT(alike.out, HasSubstr("All 8 nodes are alike in 1 series"));

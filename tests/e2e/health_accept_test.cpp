@@ -91,6 +91,8 @@ TEST(HealthAccept, EachTestForCorruptionKeepsItsResultInTheStore) {
     ASSERT_TRUE(json.is_object() && json["sdc"].contains("file")) << outcome.out << outcome.err;
     const std::string file = json["sdc"]["file"];
     EXPECT_THAT(file, ContainsRegex(store + "/sdc-.*[.]json$"));
+    EXPECT_THAT(outcome.err, ContainsRegex("silent data corruption: 0:01\n"
+                                           "  \\[0:0[01]/0:01\\]  0:0[01] left  "));
     EXPECT_EQ(Json::parse(*read_file(file))["verdict"], json["sdc"]["verdict"]);
     files.insert(file);
   }

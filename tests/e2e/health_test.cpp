@@ -184,7 +184,7 @@ TEST_F(Health, APlantedFaultIsMarkedInTheResult) {
   const std::string reference = folder_.path() / "reference.json";
   const Outcome never = health({"sdc", "--only", "memory op=dot", "--write-reference", reference},
                                "memory op=dot run=1000000000000");
-  EXPECT_EQ(never.status, 0) << never.out << never.err;
+  EXPECT_EQ(never.status, 6) << never.out << never.err;
   EXPECT_THAT(never.out, HasSubstr("PLANTED No fault was planted"));
   EXPECT_THAT(never.err, HasSubstr("no reference is written, because faults"));
   EXPECT_FALSE(std::filesystem::exists(reference));

@@ -35,11 +35,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Mistake{{"mesure"}, "unknown command \"mesure\"", 2},
         Mistake{{"run"}, "usage: assay run", 2},
-        Mistake{{"run", "quikc"}, "did you mean \"quick\"?; suites: ", 2},
-        Mistake{{"run", "memory", "sise=1GiB"}, "did you mean \"size\"?; its axes: ", 2},
+        Mistake{{"run", "quikc"}, "(did you mean \"quick\"?); suites: ", 2},
+        Mistake{{"run", "memory", "sise=1GiB"}, "(did you mean \"size\"?); its axes: ", 2},
         Mistake{{"run", "memory", "size=1GB"}, "axis size: \"1GB\" is not allowed; allowed: ", 2},
         Mistake{{"run", "memory", "size"}, "bad axis setting \"size\": write axis=value", 2},
-        Mistake{{"run", "memory", "op=tirad"}, "did you mean \"triad\"?; allowed: copy, mul", 2},
+        Mistake{{"run", "memory", "op=tirad"}, "(did you mean \"triad\"?); allowed: copy, mul", 2},
         Mistake{{"run", "memory", "size=1MiB..1GiB"}, "a sweep without a step", 2},
         Mistake{{"run", "quick", "--bugdet", "1s"}, "did you mean \"--budget\"?", 2},
         Mistake{{"run", "quick", "--budget", "soon"}, "--budget: bad duration \"soon\"", 2},
@@ -66,7 +66,7 @@ TEST(BadSuite, FileAndLine) {
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(outcome.err,
             "assay: " + file.string() +
-                ":5: axis op: \"copi\" is not allowed; did you mean \"copy\"?; allowed: "
+                ":5: axis op: \"copi\" is not allowed (did you mean \"copy\"?); allowed: "
                 "copy, mul, add, triad, dot, read, write\n");
   folder.write("s.yaml", "name: [s\n");
   EXPECT_THAT(assay_run({"run", file}).err, HasSubstr("s.yaml:2: "));

@@ -30,7 +30,7 @@ TEST(ServeCommand, ServesUntilItIsAskedToEnd) {
   server.signal(SIGTERM);
   const Outcome end = server.wait();
   EXPECT_EQ(end.status, 0) << end.err;
-  EXPECT_THAT(end.err, HasSubstr("served 1 requests and 5 tokens; 40 of 40 blocks"));
+  EXPECT_THAT(end.err, HasSubstr("served 1 request and 5 tokens; 40 of 40 blocks"));
 }
 
 TEST(ServeCommand, QuantizedModelsSayWhatTheirProductsRead) {
@@ -67,7 +67,7 @@ TEST(ServeCommand, PartsOfTheCpusServeBesideEachOther) {
   const Outcome end = servers.wait();
   EXPECT_EQ(end.status, 0) << end.err;
   for (std::size_t i = 0; i < count; ++i) {
-    EXPECT_THAT(end.err, HasSubstr("server " + std::to_string(i) + ": served 1 requests"));
+    EXPECT_THAT(end.err, HasSubstr("server " + std::to_string(i) + ": served 1 request and"));
   }
 }
 

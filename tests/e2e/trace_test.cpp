@@ -73,7 +73,10 @@ TEST(TraceCommand, APageIsWrittenAndNoTraceIsReplaced) {
   const std::string page = (folder.path() / "page.html").string();
   EXPECT_EQ(assay({"trace", "read", a, "-o", page, "--step", "1"}).status, 0);
   EXPECT_THAT(*read_file(page), HasSubstr("Where does the time of a.json go?"));
-  EXPECT_EQ(assay({"trace", "compare", a, "--with", b, "-o", page}).status, 0);
+  const Outcome compared = assay({"trace", "compare", a, "--with", b, "-o", page});
+  EXPECT_EQ(compared.status, 0);
+  EXPECT_THAT(compared.out, ::testing::ContainsRegex("idle +0 +0 +0 +[+]0[.]0%\n"))
+      << "the share of A's step";
   EXPECT_THAT(*read_file(page), HasSubstr("What makes a step of a.json.gz take"));
   const Outcome twice = assay({"trace", "read", a, "-o", page, "--tune", page});
   EXPECT_EQ(twice.status, 2);

@@ -95,7 +95,7 @@ TEST(Tune, WhatCannotBeTriedIsSaid) {
       {{"tune", "command", "plan.yaml", "--pairs", "6"}, "tune command has no option --pairs"},
       {{"tune", "memory", "X=1", "--suite", "toy"},
        "tune has no option --suite; assay tune conv has"},
-      {{"tune", "serv", "x"}, "cannot tune \"serv\"; did you mean \"serve\"?"},
+      {{"tune", "serv", "x"}, "cannot tune \"serv\" (did you mean \"serve\"?)"},
       {{"tune conv", "c=3"}, "unknown command \"tune conv\""},
       {{"tune", "-", "command"}, "bad axis setting \"command\""},
       {{"tune", "--", "command", "missing.yaml"}, "missing.yaml"},

@@ -23,6 +23,14 @@
 #include "ranks/team/agreement.h"
 
 namespace assay::cli {
+namespace {
+
+std::string progress_label(const health::SdcProgress& progress) {
+  if (progress.differences == 0) return progress.unit;
+  return fmt::format("{} differences; {}", progress.differences, progress.unit);
+}
+
+}  // namespace
 
 Result<HealthDevice> open_for_health(const Arguments& arguments,
                                      const std::vector<std::string>& words,
@@ -113,12 +121,28 @@ Status keep_result(const Arguments& arguments, Terminal& terminal, const std::st
   return {};
 }
 
+std::string SdcProgressLines::next(const health::SdcProgress& progress) {
+  constexpr double between = 15, most_lines = 100;
+  const double wait = std::max(between, progress.of / most_lines);
+  if (last_ && progress.seconds - *last_ < wait) return {};
+  last_ = progress.seconds;
+  return fmt::format(
+      "[{}/{}]  {} left  {}\n", format_clock(progress.seconds), format_clock(progress.of),
+      format_clock(std::max(progress.of - progress.seconds, 0.0)), progress_label(progress));
+}
+
 std::function<void(const health::SdcProgress&)> shown_progress(Terminal& terminal) {
+  if (!terminal.interactive()) {
+    return [&terminal, lines = SdcProgressLines()](const health::SdcProgress& progress) mutable {
+      const std::string line = lines.next(progress);
+      if (!line.empty()) terminal.note(line);
+    };
+  }
   return [&terminal, last = std::chrono::steady_clock::time_point()](
              const health::SdcProgress& progress) mutable {
     constexpr auto between = std::chrono::milliseconds(100);
     const auto now = std::chrono::steady_clock::now();
-    if (!terminal.interactive() || now - last < between) return;
+    if (now - last < between) return;
     last = now;
     Progress line;
     constexpr double parts = 1000;
@@ -127,9 +151,7 @@ std::function<void(const health::SdcProgress&)> shown_progress(Terminal& termina
         std::min(progress.seconds / std::max(progress.of, 1e-3), 1.0) * parts);
     line.elapsed_seconds = progress.seconds;
     line.budget_seconds = progress.of;
-    line.label = progress.differences > 0
-                     ? fmt::format("{} differences; {}", progress.differences, progress.unit)
-                     : progress.unit;
+    line.label = progress_label(progress);
     terminal.rewrite_line(progress_line(line, static_cast<std::size_t>(terminal.error_width()),
                                         terminal.error_style()));
   };
@@ -138,6 +160,8 @@ std::function<void(const health::SdcProgress&)> shown_progress(Terminal& termina
 int status_of(const health::SdcOutcome& outcome) {
   if (outcome.verdict == health::SdcVerdict::corrupt) return exit_verification;
   if (outcome.interrupted) return exit_interrupted;
+  // Whether the test finds a fault that it did not plant is open.
+  if (!outcome.planted_faults.empty() && outcome.planted == 0) return exit_inconclusive;
   return outcome.verdict == health::SdcVerdict::sound ? exit_ok : exit_inconclusive;
 }
 

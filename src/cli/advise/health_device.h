@@ -49,7 +49,19 @@ Status check_result_file(const std::string& file);
 Status keep_result(const Arguments& arguments, Terminal& terminal, const std::string& file,
                    const Json& json, const std::string& text);
 
-/// Returns a function that shows how far the test is, in a line that is rewritten on a terminal.
+/// How far a test is, as lines of a log: one when the test begins, and then at most one in 15 s or
+/// in a hundredth of a longer test.
+class SdcProgressLines {
+ public:
+  /// Returns "[0:16/2:30]  2:14 left  gemm shape=8192" with a line end; empty if no line is due.
+  std::string next(const health::SdcProgress& progress);
+
+ private:
+  std::optional<double> last_;  // seconds of the test at the last line
+};
+
+/// Returns a function that shows how far the test is: on a terminal in a line that is rewritten,
+/// elsewhere as SdcProgressLines.
 std::function<void(const health::SdcProgress&)> shown_progress(Terminal& terminal);
 
 /// Returns the exit status.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <limits>
 #include <map>
 
@@ -89,6 +90,15 @@ struct Collected {
   }
 };
 
+/// Passes on what a test says of its progress and of problems.
+std::function<void(std::string_view)> passed_on(Terminal& terminal) {
+  return [&terminal](std::string_view line) {
+    if (line.starts_with("[") || line.starts_with("assay:")) {
+      terminal.note(fmt::format("  {}\n", line));
+    }
+  };
+}
+
 /// `most_seconds`: until the process is ended, whatever it has measured. Returns why it failed;
 /// empty if it did not.
 Result<std::string> run_step(const health::AcceptanceStep& step, const std::string& folder,
@@ -101,11 +111,7 @@ Result<std::string> run_step(const health::AcceptanceStep& step, const std::stri
   start.timeout_seconds = std::min(2 * step.seconds + start_and_end, most_seconds);
   start.stop_requested = &interrupt_requested;
   start.line = [&](std::string_view line) { collected.take(line); };
-  start.error_line = [&](std::string_view line) {
-    if (line.starts_with("[") || line.starts_with("assay:")) {
-      terminal.note(fmt::format("  {}\n", line));
-    }
-  };
+  start.error_line = passed_on(terminal);
   const ProgramEnd end = TRY(run_program(start));
   if (!end.timed_out) return end.status == exit_ok ? "" : last_line(end.errors_tail);
   return fmt::format("it did not end within {:.0f} s", start.timeout_seconds);
@@ -145,6 +151,7 @@ Result<CorruptionTest> test_corruption(const AcceptanceRequest& request, const s
   start.stop_requested = &interrupt_requested;
   std::string text;
   start.line = [&](std::string_view line) { text += fmt::format("{}\n", line); };
+  start.error_line = passed_on(terminal);
   const ProgramEnd end = TRY(run_program(start));
   const Json json = try_parse_json(text);
   if (json.is_object() && json.contains("verdict") && json["verdict"].is_string()) {

@@ -94,7 +94,7 @@ the expected and the found bits, and the device's clock, temperature, power and 
 verdict is SOUND with the smallest rate of faults that would have been seen, CORRUPT, or UNKNOWN.
 Ctrl-C ends the test and keeps what it has. A device whose memory others use is refused without
 --shared. docs/health.md describes the units.
-Exit status: 0 SOUND, 3 CORRUPT, 6 UNKNOWN.
+Exit status: 0 SOUND, 3 CORRUPT, 6 UNKNOWN, or none of the faults of --plant was planted.
 
   assay health sdc --duration 10min
   assay health sdc --duration 2h --ranks 8 --write-reference h200.json

@@ -72,7 +72,7 @@ std::string text_of(const Baseline& baseline, std::size_t width, const Style& st
                format_in(least, series.unit), format_in(median, series.unit),
                format_in(greatest, series.unit)});
   }
-  text += cells.heading(width) + table.render(width, style) +
+  text += heading_text(cells, width) + table.render(width, style) +
           left_out_text(baseline.left_out, width, style);
   for (const std::string& problem : baseline.problems) text += "note: " + problem + "\n";
   return text;

@@ -171,7 +171,7 @@ std::string campaign_text(const CampaignOutcome& outcome, std::size_t retries, d
 std::string study_text(const std::vector<StudyCell>& cells, std::size_t width, const Style& style) {
   using Align = Column::Align;
   const CellNames names = cell_names(cells, [](const StudyCell& cell) { return cell.cell; });
-  std::string text = names.heading(width, 0);
+  std::string text = heading_text(names, width, 0);
   bool emulated = false;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const StudyCell& cell = cells[i];

@@ -101,7 +101,7 @@ std::string cells_text(const Comparison& comparison, const CellNames& cells, std
                detectable_text(cell), outliers > 0 ? fmt::format("{}", outliers) : "",
                control_text(cell.control_state)});
   }
-  std::string text = cells.heading(width, 0) + table.render(width, style, 0);
+  std::string text = heading_text(cells, width, 0) + table.render(width, style, 0);
   if (comparison.paired && std::ranges::any_of(comparison.cells, differs_from_medians)) {
     text += wrapped(
         "A and B are medians over runs; B against A is the mean change from A to B within pairs, "
@@ -133,7 +133,7 @@ std::string beside_text(const Comparison& comparison, std::size_t width, const S
     table.add({one_cell ? "" : cells.names[i], one.key.metric, format_in(one.median_a, one.unit),
                format_in(one.median_b, one.unit), change});
   }
-  return (one_cell ? "" : cells.heading(width, 0)) + table.render(width, style, 0) + "\n";
+  return (one_cell ? "" : heading_text(cells, width, 0)) + table.render(width, style, 0) + "\n";
 }
 
 using NameOf = std::function<std::string(const CellComparison&)>;

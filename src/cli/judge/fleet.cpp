@@ -135,7 +135,7 @@ std::string node_text(const OddNode& node, bool all, std::size_t width, const St
                format_in(cell.median, cell.unit), fmt::format("{:+.1f}%", 100 * (cell.slower - 1)),
                fmt::format("{:.1f}%", 100 * (cell.detectable - 1))});
   }
-  if (!table.empty()) text += cells.heading(width) + table.render(width, style);
+  if (!table.empty()) text += heading_text(cells, width) + table.render(width, style);
   if (shown < node.cells.size()) {
     text += fmt::format("  and {} more cells: --all\n", node.cells.size() - shown);
   }
@@ -151,7 +151,7 @@ std::string sentences_text(std::span<const std::pair<std::string, NodeCell>> ent
                            std::size_t width) {
   const CellNames cells =
       cell_names(entries, [](const auto& entry) { return entry.second.key.cell; });
-  std::string text = cells.heading(width);
+  std::string text = heading_text(cells, width);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     NodeCell cell = entries[i].second;
     cell.key.cell = cells.names[i];
@@ -160,15 +160,28 @@ std::string sentences_text(std::span<const std::pair<std::string, NodeCell>> ent
   return text;
 }
 
-/// A sentence for each node, outlier or not.
+/// The cells that open_text() shows.
+std::span<const std::pair<std::string, NodeCell>> shown_open(const Fleet& fleet, bool all) {
+  return std::span(fleet.open)
+      .first(all ? fleet.open.size() : std::min(fleet.open.size(), most_cells));
+}
+
+/// A sentence for each node, outlier or not, unless open_text() has it.
 std::string farthest_text(const Fleet& fleet, bool all, std::size_t width, const Style& style) {
-  if (fleet.farthest.empty()) return "";
-  const std::size_t shown =
-      all ? fleet.farthest.size() : std::min(fleet.farthest.size(), most_nodes);
-  std::string text = style.bold("Every node where it is farthest from the fleet") + "\n" +
-                     sentences_text(std::span(fleet.farthest).first(shown), width);
-  if (shown < fleet.farthest.size()) {
-    text += fmt::format("  and {} more nodes: --all\n", fleet.farthest.size() - shown);
+  std::vector<std::pair<std::string, NodeCell>> nodes = fleet.farthest;
+  std::erase_if(nodes, [&](const auto& node) {
+    return std::ranges::any_of(shown_open(fleet, all), [&](const auto& open) {
+      return open.first == node.first && open.second.key == node.second.key;
+    });
+  });
+  if (nodes.empty()) return "";
+  const std::size_t shown = all ? nodes.size() : std::min(nodes.size(), most_nodes);
+  std::string text = style.bold(nodes.size() < fleet.farthest.size()
+                                    ? "Every other node where it is farthest from the fleet"
+                                    : "Every node where it is farthest from the fleet") +
+                     "\n" + sentences_text(std::span(nodes).first(shown), width);
+  if (shown < nodes.size()) {
+    text += fmt::format("  and {} more nodes: --all\n", nodes.size() - shown);
   }
   return text;
 }
@@ -201,7 +214,7 @@ std::string splits_text(const Fleet& fleet, bool all, std::size_t width, const S
                  format_in(cell.slow.value, cell.unit),
                  fmt::format("{:+.1f}%", 100 * (cell.slower - 1))});
     }
-    text += cells.heading(width) + table.render(width, style);
+    text += heading_text(cells, width) + table.render(width, style);
     if (shown < split.size()) {
       text += fmt::format("  and {} more cells: --all\n", split.size() - shown);
     }
@@ -212,13 +225,20 @@ std::string splits_text(const Fleet& fleet, bool all, std::size_t width, const S
 
 std::string open_text(const Fleet& fleet, bool all, std::size_t width, const Style& style) {
   if (fleet.open.empty()) return "";
-  const std::size_t shown = all ? fleet.open.size() : std::min(fleet.open.size(), most_cells);
+  const auto shown = shown_open(fleet, all);
   std::string text = style.bold("Cells too noisy to tell, with the node farthest from the fleet") +
-                     "\n" + sentences_text(std::span(fleet.open).first(shown), width);
-  if (shown < fleet.open.size()) {
-    text += fmt::format("  and {} more cells: --all\n", fleet.open.size() - shown);
+                     "\n" + sentences_text(shown, width);
+  if (shown.size() < fleet.open.size()) {
+    text += fmt::format("  and {} more cells: --all\n", fleet.open.size() - shown.size());
   }
-  return text + "\n";
+  return text +
+         wrapped(
+             "  Next: measure these cells again on all nodes, since a node's value is the median "
+             "of "
+             "its runs. If the nodes scatter as before, `assay diff NODE NODE` shows what differs "
+             "between two of them.",
+             2, width) +
+         "\n\n";
 }
 
 /// The result in one sentence, which agrees with the exit status.
@@ -257,7 +277,7 @@ std::string table_text(const Fleet& fleet, bool all, std::size_t width, const St
     table.add(std::move(texts));
   }
   std::string text = style.bold("Time of each node against the fleet's median") + "\n" +
-                     table.render(width, style);
+                     heading_text(cells.shared, width) + table.render(width, style);
   if (shown.size() < cells.columns.size()) {
     text += fmt::format("  and {} with no node beyond {:.2g}%: --all\n",
                         report::counted(cells.columns.size() - shown.size(), "cell"),

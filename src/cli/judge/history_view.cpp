@@ -56,7 +56,8 @@ std::string series_text(const std::vector<Trend>& trends, std::size_t width, con
                                        : step_text(trend.changes.back(), style) + " " +
                                              trend.changes.back().time.substr(0, 10)});
     }
-    text += style.bold(place) + "\n" + cells.heading(width) + table.render(width, style) + "\n";
+    text +=
+        style.bold(place) + "\n" + heading_text(cells, width) + table.render(width, style) + "\n";
     begin = end;
   }
   return text;
@@ -87,7 +88,7 @@ std::string moment_text(const std::vector<Changed>& changed, bool all, std::size
     table.add({cells.names[i], trend->series.key.metric, step_text(*change, style),
                fmt::format("{:.1g}", change->p), change->sure ? "sure" : "may be chance"});
   }
-  text += cells.heading(width) + table.render(width, style);
+  text += heading_text(cells, width) + table.render(width, style);
   if (!first.environment_known) return text + "  the environments of the two runs are unknown\n";
   if (first.differences.empty()) return text + "  no recorded fact of the environment changed\n";
   std::vector<Difference> shown = first.differences;

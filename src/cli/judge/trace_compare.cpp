@@ -83,7 +83,7 @@ std::string parts_text(const std::vector<PartDifference>& parts, const std::stri
                                  ? kernel_name(part.name)
                                  : kernel_name(part.name) + " | " + kernel_name(part.other_name);
     table.add({name, nanoseconds_text(part.a), nanoseconds_text(part.b),
-               nanoseconds_change(part.b - part.a), fmt::format("{:+.3f}", part.share),
+               nanoseconds_change(part.b - part.a), fmt::format("{:+.1f}%", 100 * part.share),
                count(part.count_a), count(part.count_b), verdict_text(part)});
   }
   return table.empty() ? "" : table.render(width, style);

@@ -83,7 +83,7 @@ std::string table_of(const std::vector<Repeated>& all, std::size_t width, const 
                one.values.size() > 1 ? fmt::format("{:.2f}%", 100 * deviation / mean) : "",
                value_text(one, *least), value_text(one, *most)});
   }
-  return cells.heading(width) + table.render(width, style);
+  return heading_text(cells, width) + table.render(width, style);
 }
 
 }  // namespace

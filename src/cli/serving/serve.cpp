@@ -15,6 +15,7 @@
 #include "compute/device/matrix_unit_types.h"
 #include "core/json.h"
 #include "core/units.h"
+#include "judge/report/number_text.h"
 #include "model/transformer/decoder_config.h"
 #include "model/transformer/named_shapes.h"
 #include "serving/client/socket_limits.h"
@@ -215,8 +216,9 @@ std::string tokenizer_note(const engine::EngineServerSettings& settings) {
 
 std::string end_note(const engine::EngineServer& server) {
   const engine::EngineState state = server.state();
-  return fmt::format("served {} requests and {} tokens; {} of {} blocks of the cache are free\n",
-                     server.requests(), state.counters.generation_tokens, state.free_blocks,
+  return fmt::format("served {} and {}; {} of {} blocks of the cache are free\n",
+                     report::counted(server.requests(), "request"),
+                     report::counted(state.counters.generation_tokens, "token"), state.free_blocks,
                      state.blocks);
 }
 

@@ -45,6 +45,8 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Field>> rows;  ///< each as long as `columns`
   bool raw = false;  ///< a data dump; collapsed in HTML, only counted in Markdown
+  /// What all columns share and their titles leave out, in lines: "all cells: memory op=copy".
+  std::vector<std::string> shared = {};
 };
 
 enum class ChartKind {

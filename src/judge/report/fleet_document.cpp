@@ -6,27 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "core/version.h"
 #include "judge/compare/emulated.h"
+#include "judge/report/cell_names.h"
 
 namespace assay::report {
 namespace {
-
-/// Words of a cell, "size=1GiB": those that all cells share are left out of headings.
-std::vector<std::string> words_of(const SeriesKey& key) {
-  std::vector<std::string> words;
-  std::size_t at = 0;
-  while (at < key.cell.size()) {
-    const std::size_t end = std::min(key.cell.find(' ', at), key.cell.size());
-    words.push_back(key.cell.substr(at, end - at));
-    at = end + 1;
-  }
-  words.push_back(key.metric);
-  return words;
-}
 
 /// A column's key, and whether any node is beyond the margin there.
 using Keys = std::map<SeriesKey, bool>;
@@ -41,20 +28,23 @@ Keys keys_of(const Fleet& fleet) {
   return keys;
 }
 
-/// Headings without the words that all columns share; a single column keeps all.
-std::map<SeriesKey, std::string> headings_of(const Keys& keys) {
-  std::map<std::string, std::size_t> uses;
+/// The columns' headings, and lines with what they leave out because all columns share it.
+struct Headings {
+  std::map<SeriesKey, std::string> of_key;
+  std::vector<std::string> shared;
+};
+
+Headings headings_of(const Keys& keys) {
+  const CellNames cells = cell_names(keys, [](const auto& key) { return key.first.cell; });
+  Headings headings{{}, cells.heading()};
+  const bool one_metric = keys.size() > 1 && std::ranges::all_of(keys, [&](const auto& key) {
+                            return key.first.metric == keys.begin()->first.metric;
+                          });
+  if (one_metric) headings.shared.push_back("metric: " + keys.begin()->first.metric);
+  auto name = cells.names.begin();
   for (const auto& [key, varies] : keys) {
-    const std::vector<std::string> words = words_of(key);
-    for (const std::string& word : std::set<std::string>(words.begin(), words.end())) ++uses[word];
-  }
-  std::map<SeriesKey, std::string> headings;
-  for (const auto& [key, varies] : keys) {
-    std::vector<std::string> words = words_of(key);
-    if (keys.size() > 1) {
-      std::erase_if(words, [&](const std::string& word) { return uses[word] == keys.size(); });
-    }
-    headings[key] = fmt::format("{}", fmt::join(words, " "));
+    headings.of_key[key] = one_metric ? *name : fmt::format("{} {}", *name, key.metric);
+    ++name;
   }
   return headings;
 }
@@ -68,7 +58,7 @@ bool is_outlier(const Fleet& fleet, const std::string& node, const SeriesKey& ke
 /// The cells in which some node is beyond the margin, as a heat map. Empty if there are none.
 std::optional<Chart> heat_map(const Fleet& fleet) {
   const Keys keys = keys_of(fleet);
-  const auto headings = headings_of(keys);
+  const Headings headings = headings_of(keys);
   Chart chart;
   chart.kind = ChartKind::heat;
   chart.title = "Nodes by cells";
@@ -85,7 +75,7 @@ std::optional<Chart> heat_map(const Fleet& fleet) {
       least = std::min(least, percent);
       most = std::max(most, percent);
       chart.table.rows.push_back(
-          {row.name, headings.at(cell.key), percent,
+          {row.name, headings.of_key.at(cell.key), percent,
            is_outlier(fleet, row.name, cell.key) ? Field("outlier") : Field()});
     }
   }
@@ -95,6 +85,7 @@ std::optional<Chart> heat_map(const Fleet& fleet) {
                     {"across", "cell"},
                     {"least", std::min(least, -100 * fleet.rule.margin)},
                     {"most", std::max(most, 100 * fleet.rule.margin)}};
+  for (const std::string& line : headings.shared) chart.conditions += fmt::format(" {}.", line);
   std::vector<std::string> names;
   for (const OddNode& node : fleet.odd) names.push_back(node.name);
   chart.summary = fmt::format(
@@ -110,16 +101,17 @@ std::optional<Chart> heat_map(const Fleet& fleet) {
 
 Table fleet_table(const Fleet& fleet) {
   const Keys keys = keys_of(fleet);
-  const auto headings = headings_of(keys);
+  const Headings headings = headings_of(keys);
   Table table;
   table.id = "cells-table";
   table.caption = "Time of each node against the fleet's median";
   table.columns = {{"node", "node"}, {"outlier", "outlier"}};
+  table.shared = headings.shared;
   std::map<SeriesKey, std::size_t> places;
   for (const auto& [key, varies] : keys) {
     places[key] = table.columns.size();
     table.columns.push_back({fmt::format("{} {}", key.cell, key.metric),
-                             headings.at(key),
+                             headings.of_key.at(key),
                              ColumnKind::change,
                              "1",
                              1,

@@ -11,6 +11,7 @@
 
 #include "core/embedded.h"
 #include "core/json.h"
+#include "judge/report/cell_names.h"
 #include "judge/report/escape.h"
 #include "judge/report/number_text.h"
 #include "judge/report/report.h"
@@ -147,15 +148,18 @@ std::string button(std::string_view form, const Table& table, std::string_view a
 
 /// Returns the class of each column: numbers are aligned right, long texts get room, units are
 /// hidden.
-std::vector<std::string> column_classes(const Table& table) {
+std::vector<std::string> column_classes(const Table& table, const std::vector<std::string>& cells) {
   constexpr std::size_t sentence = 48;  // characters
   std::vector<std::string> classes;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const ColumnKind kind = table.columns[i].kind;
-    const bool wide = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
-      const auto* text = std::get_if<std::string>(&row[i]);
-      return text != nullptr && text->size() > sentence;
-    });
+    const auto is_long = [](const std::string& text) { return text.size() > sentence; };
+    const bool wide = !cells.empty() && table.columns[i].key == "cell"
+                          ? std::ranges::any_of(cells, is_long)
+                          : std::ranges::any_of(table.rows, [&](const auto& row) {
+                              const auto* text = std::get_if<std::string>(&row[i]);
+                              return text != nullptr && is_long(*text);
+                            });
     std::string names = kind == ColumnKind::unit ? "unit"
                         : is_numeric(kind)       ? "number"
                         : wide                   ? "wide"
@@ -177,9 +181,19 @@ bool is_unproven(const Table& table, const std::vector<Field>& row) {
   return false;
 }
 
-std::string rows_html(const Table& table) {
+/// The names of a table's cells without what all of them share. Empty if the table has no cells.
+CellNames names_of_cells(const Table& table) {
+  const auto column = std::ranges::find(table.columns, "cell", &Column::key);
+  if (column == table.columns.end()) return {};
+  return cell_names(table.rows, [&](const std::vector<Field>& row) {
+    return exact_text(row[static_cast<std::size_t>(column - table.columns.begin())]);
+  });
+}
+
+/// `cells`: the names to show instead of whole cells, one for each row; empty: whole cells.
+std::string rows_html(const Table& table, const std::vector<std::string>& cells = {}) {
   const std::size_t heading = row_heading(table);
-  const std::vector<std::string> classes = column_classes(table);
+  const std::vector<std::string> classes = column_classes(table, cells);
   std::string html = "<thead><tr>";
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     html += fmt::format("<th scope=\"col\" data-key=\"{}\"{}>{}</th>",
@@ -187,9 +201,16 @@ std::string rows_html(const Table& table) {
                         escape_html(heading_of(table.columns[i])));
   }
   html += "</tr></thead>\n<tbody>\n";
-  for (const auto& row : table.rows) {
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    const std::vector<Field>& row = table.rows[r];
     html += is_unproven(table, row) ? "<tr class=\"unproven\">" : "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
+      if (!cells.empty() && table.columns[i].key == "cell") {
+        // CSV and the search for rows take the whole cell.
+        html += fmt::format("<th scope=\"row\"{} data-text=\"{}\">{}</th>", classes[i],
+                            escape_html(exact_text(row[i])), escape_html(cells[r]));
+        continue;
+      }
       html += i == heading ? fmt::format("<th scope=\"row\"{}>", classes[i])
                            : fmt::format("<td{}>", classes[i]);
       html += field_html(table, row, i) + (i == heading ? "</th>" : "</td>");
@@ -209,14 +230,24 @@ std::string table_html(const Table& table) {
         escape_html(table.id), caption, counted(table.rows.size(), "row"),
         button("csv", table, table.caption));
   }
+  const CellNames cells = names_of_cells(table);
+  std::string shared;
+  for (const std::vector<std::string>& lines : {table.shared, cells.heading()}) {
+    for (const std::string& line : lines) {
+      shared += fmt::format("<span class=\"shared\">{}</span>", escape_html(line));
+    }
+  }
   const bool details = std::any_of(table.columns.begin(), table.columns.end(),
                                    [](const Column& column) { return column.detail; });
   return fmt::format(
       "<figure class=\"table\" id=\"{0}\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-      "aria-label=\"{1}\"><table><caption>{1}</caption>{2}</table></div><div class=\"tools\">{3}{4}"
+      "aria-label=\"{1}\"><table><caption>{1}{5}</caption>{2}</table></div><div "
+      "class=\"tools\">{3}{4}"
       "</div></figure>\n",
-      escape_html(table.id), caption, rows_html(table), button("csv", table, table.caption),
-      details ? "<label class=\"details\"><input type=\"checkbox\"> all columns</label>" : "");
+      escape_html(table.id), caption, rows_html(table, cells.names),
+      button("csv", table, table.caption),
+      details ? "<label class=\"details\"><input type=\"checkbox\"> all columns</label>" : "",
+      shared);
 }
 
 /// `level` is that of the heading; `more` is markup for the end of the caption.

@@ -56,7 +56,7 @@ std::string suggestion(std::string_view target, std::span<const std::string> nam
                                                                      {"sdpa", "attention"}};
   const auto at = std::ranges::find(known, target, [](const auto& one) { return one.first; });
   return at == std::end(known) ? did_you_mean(target, names)
-                               : fmt::format("; did you mean \"{}\"?", at->second);
+                               : fmt::format(" (did you mean \"{}\"?)", at->second);
 }
 
 /// What each of two cells has and the other has not: "batch=1" and "batch=2".

@@ -148,8 +148,8 @@ std::optional<TransformerShape> find_shape(const std::vector<NamedShape>& shapes
 Error not_a_shape(std::string_view text, std::string_view why,
                   const std::vector<std::string>& names, std::string_view letters) {
   return {ErrorKind::usage,
-          fmt::format("model \"{}\" {}; allowed: {}, or numbers with letters such as {}{}", text,
-                      why, fmt::join(names, ", "), letters, did_you_mean(text, names))};
+          fmt::format("model \"{}\"{} {}; allowed: {}, or numbers with letters such as {}", text,
+                      did_you_mean(text, names), why, fmt::join(names, ", "), letters)};
 }
 
 /// The numbers of a shape by their letters.

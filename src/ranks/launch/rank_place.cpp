@@ -148,18 +148,16 @@ Status complete(const Reader& reader, RankPlace& place) {
 
 std::string first_host(const std::string& node_list) {
   std::string host;
+  // Brackets hold numbers and ranges of them. The name has the first number of each bracket.
+  bool in_brackets = false, in_first_number = false;
   for (const char c : node_list) {
-    if (c == '[') continue;
-    if (c == ',' || c == '-' || c == ']') {
-      // A dash outside brackets, as in "gpu-node[1-2]", belongs to the name; inside, it ends the
-      // number.
-      if (c == '-' && node_list.find('[') > host.size()) {
-        host += c;
-        continue;
-      }
-      break;
+    if (c == '[' || c == ']') {
+      in_brackets = in_first_number = c == '[';
+      continue;
     }
-    host += c;
+    if (!in_brackets && c == ',') break;
+    if (c == ',' || (in_brackets && c == '-')) in_first_number = false;
+    if (!in_brackets || in_first_number) host += c;
   }
   return host;
 }

@@ -33,7 +33,8 @@ using ReadVariable = std::function<const char*(const char* name)>;
 /// (secret_file.h).
 Result<std::optional<RankPlace>> find_rank_place(const ReadVariable& variable);
 
-/// Returns "node03" for Slurm's "node[03-05,9],other".
+/// Returns the first host of a list of Slurm's: "node03" for "node[03-05,9],other", "rack1n1" for
+/// "rack[1-2]n[1-4]".
 std::string first_host(const std::string& node_list);
 
 }  // namespace assay

@@ -49,10 +49,10 @@ TEST(Parse, AfterTwoDashesAllIsPositional) {
 
 TEST(Parse, MistakesGetOneLine) {
   EXPECT_THAT(error_of({"rnu"}),
-              StartsWith("unknown command \"rnu\"; did you mean \"run\"?; commands: run, list, "
+              StartsWith("unknown command \"rnu\" (did you mean \"run\"?); commands: run, list, "
                          "show, watch, versus, "));
   EXPECT_EQ(error_of({"run", "quick", "--sed", "1"}),
-            "run has no option --sed; did you mean \"--seed\"?; its options: --device, --out, "
+            "run has no option --sed (did you mean \"--seed\"?); its options: --device, --out, "
             "--seed, --price, --budget, --last, --telemetry, --barrier, --ranks, --hosts, "
             "--without-secret, "
             "--repeat, --patience, "

@@ -140,13 +140,13 @@ TEST(CellNames, WhatAllCellsShareIsSaidOnce) {
                                       "memory op=triad dtype=f64 size=1MiB cache=hot"});
   EXPECT_EQ(names.common, std::vector<std::string>{"memory dtype=f64 cache=hot"});
   EXPECT_EQ(names.names, (std::vector<std::string>{"op=copy size=4KiB", "op=triad size=1MiB"}));
-  EXPECT_EQ(names.heading(0), "  all cells: memory dtype=f64 cache=hot\n");
+  EXPECT_EQ(heading_text(names, 0), "  all cells: memory dtype=f64 cache=hot\n");
   // A name with spaces, and a part of it in another one.
   const CellNames others = cell_names({"serving name=a b", "serving name=b"});
   EXPECT_EQ(others.names, (std::vector<std::string>{"name=a b", "name=b"}));
   EXPECT_EQ(cell_names({"train model=1B", "train model=1B"}).names.front(), "train");
   EXPECT_EQ(cell_names({"launch metric=a"}).names.front(), "launch metric=a");
-  EXPECT_EQ(cell_names({"launch metric=a", "copy memory=b"}).heading(0), "");
+  EXPECT_EQ(heading_text(cell_names({"launch metric=a", "copy memory=b"}), 0), "");
 }
 
 TEST(CellNames, ANameWithoutAHeadingHasWhatVariesOrWasGiven) {
@@ -174,7 +174,7 @@ TEST(CellNames, WhatCellsOfOneOfSeveralBenchmarksShareIsSaidOnceForEach) {
   EXPECT_EQ(names.names,
             (std::vector<std::string>{"launch metric=a", "launch metric=b", "gemm shape=1",
                                       "gemm shape=2", "copy memory=b", "decode"}));
-  EXPECT_EQ(names.heading(0),
+  EXPECT_EQ(heading_text(names, 0),
             "  all of gemm: dtype=f32\n  all of decode: " + decode.substr(7) + "\n");
 }
 
@@ -182,8 +182,8 @@ TEST(CellNames, ALongNameOfASingleCellStandsAboveTheTable) {
   const std::string cell = "train model=1B batch=4 sequence=32 precision=f32 states=master";
   const CellNames names = cell_names({cell});
   EXPECT_EQ(names.names, std::vector<std::string>{"train"});
-  EXPECT_EQ(names.heading(0), "  cell: " + cell + "\n");
-  EXPECT_EQ(cell_names({"launch metric=a"}).heading(0), "");
+  EXPECT_EQ(heading_text(names, 0), "  cell: " + cell + "\n");
+  EXPECT_EQ(heading_text(cell_names({"launch metric=a"}), 0), "");
 }
 
 TEST(Table, Shorten) {

@@ -17,14 +17,14 @@ TEST(Suggest, EditDistance) {
 
 TEST(Suggest, OnlyNearNames) {
   const std::vector<std::string> names = {"copy", "triad", "memory"};
-  EXPECT_EQ(did_you_mean("tirad", names), "; did you mean \"triad\"?");
+  EXPECT_EQ(did_you_mean("tirad", names), " (did you mean \"triad\"?)");
   EXPECT_EQ(did_you_mean("cap", names), "");
   EXPECT_EQ(did_you_mean("x", std::vector<std::string>{"y"}), "");
   EXPECT_EQ(did_you_mean("traid", {names.data(), 0}), "");
-  EXPECT_EQ(did_you_mean("triat", names), "; did you mean \"triad\"?");
-  EXPECT_EQ(did_you_mean("memroy", names), "; did you mean \"memory\"?");
+  EXPECT_EQ(did_you_mean("triat", names), " (did you mean \"triad\"?)");
+  EXPECT_EQ(did_you_mean("memroy", names), " (did you mean \"memory\"?)");
   EXPECT_EQ(did_you_mean("zzz", names), "");
-  EXPECT_EQ(did_you_mean("mem", names), "; did you mean \"memory\"?");
+  EXPECT_EQ(did_you_mean("mem", names), " (did you mean \"memory\"?)");
   EXPECT_EQ(did_you_mean("me", names), "");
 }
 

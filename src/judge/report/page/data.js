@@ -152,7 +152,7 @@ function csvOfMarkup(table) {
   for (const row of table.tBodies[0].rows) {
     rows.push([...row.cells].map((cell) => {
       const data = cell.querySelector('data');
-      return data ? Number(data.value) : cell.textContent;
+      return data ? Number(data.value) : cell.dataset.text || cell.textContent;
     }));
   }
   return csvLines(rows);

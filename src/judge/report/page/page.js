@@ -159,7 +159,7 @@ function addFilter(figure) {
   const count = element('output', {'aria-live': 'polite'});
   // "8mib" finds size=8MiB and not size=128MiB: words match from their beginning.
   const plain = (text) => text.toLowerCase().replace(/[=\s]+/g, ' ');
-  const texts = new Map(rows.map((row) => [row, plain(' ' + [...row.cells].map((cell) => cell.textContent).join(' '))]));
+  const texts = new Map(rows.map((row) => [row, plain(' ' + [...row.cells].map((cell) => cell.dataset.text || cell.textContent).join(' '))]));
   const apply = () => {
     const wanted = words.value.split(/\s+/).filter(Boolean).map(plain);
     let shown = 0;

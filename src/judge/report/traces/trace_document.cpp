@@ -171,7 +171,8 @@ Card recorded_card(const ReadTraces& read) {
   for (const std::string& product : products) gpus += ", " + product;
   card.lines.push_back(gpus);
   for (const std::string& format : formats) {
-    card.lines.push_back(fmt::format("{} of {}", counted(read.reports.size(), "trace"), format));
+    card.lines.push_back(
+        fmt::format("{}, read as {}", counted(read.reports.size(), "trace"), format));
   }
   card.lines.push_back(step.name.empty() ? "the trace names no steps, so all of it is shown"
                                          : fmt::format("step {} of {}, {}", step.number, step.all,

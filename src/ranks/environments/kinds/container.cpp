@@ -11,6 +11,7 @@
 #include "core/shown_text.h"
 #include "core/suggest.h"
 #include "core/text.h"
+#include "machine/system/affinity.h"
 #include "ranks/environments/c_library.h"
 
 namespace assay {
@@ -170,6 +171,13 @@ Result<ContainerGpus> container_gpus(const ContainerSettings& settings,
     rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
   }
   return gpus;
+}
+
+void add_limits(const ResourceLimits& limits, std::vector<std::string>& words) {
+  if (!limits.cpus.empty()) words.push_back("--cpuset-cpus=" + cpu_list(limits.cpus));
+  if (limits.cpu_quota) words.push_back(fmt::format("--cpus={}", *limits.cpu_quota));
+  // Without a unit, all three take the number as bytes.
+  if (limits.memory_bytes) words.push_back(fmt::format("--memory={}", *limits.memory_bytes));
 }
 
 }  // namespace assay

@@ -35,6 +35,9 @@ struct ContainerGpus {
 Result<ContainerGpus> container_gpus(const ContainerSettings& settings,
                                      const LaunchContext& context);
 
+/// Adds the options for CPUs and memory, which docker, podman and apptainer share.
+void add_limits(const ResourceLimits& limits, std::vector<std::string>& words);
+
 /// Returns the command that starts `program`, a path or name inside the container, with its
 /// arguments. Each engine has its own file. Error: as container_gpus(); usage for a GPU that is not
 /// there.

@@ -1,8 +1,8 @@
 // apptainer: containers run as the user; --rocm and --nv mount the host's driver libraries.
 #include <fmt/format.h>
 
-#include "machine/system/affinity.h"
 #include "ranks/environments/kinds/container.h"
+#include "ranks/environments/kinds/visible_gpus.h"
 
 namespace assay {
 
@@ -15,22 +15,13 @@ Result<Launch> launch_apptainer(const ContainerSettings& settings, const LaunchC
   words = {"apptainer", "exec", "--containall"};
   if (gpus.amd) words.emplace_back("--rocm");
   if (gpus.nvidia) words.emplace_back("--nv");
-  if (!settings.limits.cpus.empty()) {
-    words.push_back("--cpuset-cpus=" + cpu_list(settings.limits.cpus));
-  }
-  if (settings.limits.cpu_quota)
-    words.push_back(fmt::format("--cpus={}", *settings.limits.cpu_quota));
-  if (settings.limits.memory_bytes) {
-    words.push_back(fmt::format("--memory={}", *settings.limits.memory_bytes));
-  }
+  add_limits(settings.limits, words);
   for (const auto& [name, text] : settings.variables) {
     words.insert(words.end(), {"--env", fmt::format("{}={}", name, text)});
   }
   if (!gpus.indices.empty()) {  // a variable selects the GPUs
-    words.insert(
-        words.end(),
-        {"--env", fmt::format("{}={}", gpus.amd ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES",
-                              fmt::join(gpus.indices, ","))});
+    words.insert(words.end(), {"--env", fmt::format("{}={}", visible_gpus_variable(gpus.amd),
+                                                    fmt::join(gpus.indices, ","))});
   }
   for (const std::string& volume : settings.volumes) words.insert(words.end(), {"--bind", volume});
   words.insert(words.end(),

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "ranks/environments/kinds/container.h"
+#include "ranks/environments/kinds/visible_gpus.h"
 
 namespace assay {
 namespace {
@@ -44,9 +45,8 @@ Result<Launch> launch_bubblewrap(const ContainerSettings& settings, const Launch
     words.insert(words.end(), {"--setenv", name, text});
   }
   if (!gpus.indices.empty()) {
-    words.insert(words.end(),
-                 {"--setenv", gpus.amd ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES",
-                  fmt::format("{}", fmt::join(gpus.indices, ","))});
+    words.insert(words.end(), {"--setenv", std::string(visible_gpus_variable(gpus.amd)),
+                               fmt::format("{}", fmt::join(gpus.indices, ","))});
   }
   words.insert(words.end(), {"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent",
                              "--chdir", "/"});

@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
-
-#include "machine/system/affinity.h"
+#include "core/text.h"
 #include "ranks/environments/kinds/container.h"
 
 namespace assay {
@@ -20,14 +18,13 @@ Status add_amd(Words& words, const ContainerSettings& settings, const ContainerG
   words.emplace_back("--device=/dev/kfd");
   if (gpus.indices.empty()) words.emplace_back("--device=/dev/dri");
   for (const std::string& index : gpus.indices) {
-    std::size_t number = 0;
-    std::from_chars(index.data(), index.data() + index.size(), number);
-    if (number >= context.gpus->amd_files.size()) {
+    const auto number = parse_count(index);
+    if (!number || *number >= context.gpus->amd_files.size()) {
       return Error{ErrorKind::usage,
                    fmt::format("environment {}: gpus: there is no GPU {}; this machine has {}",
                                context.environment, index, context.gpus->amd_files.size())};
     }
-    words.push_back("--device=" + context.gpus->amd_files[number]);
+    words.push_back("--device=" + context.gpus->amd_files[*number]);
   }
   if (settings.engine == "podman" && context.gpus && ::geteuid() != 0) {
     words.emplace_back("--group-add=keep-groups");
@@ -65,14 +62,7 @@ Result<Launch> launch_docker(const ContainerSettings& settings, const LaunchCont
   Launch launch;
   Words& words = launch.words;
   words = {settings.engine, "run", "--rm", "--name", context.unit};
-  if (!settings.limits.cpus.empty()) {
-    words.push_back("--cpuset-cpus=" + cpu_list(settings.limits.cpus));
-  }
-  if (settings.limits.cpu_quota)
-    words.push_back(fmt::format("--cpus={}", *settings.limits.cpu_quota));
-  if (settings.limits.memory_bytes) {
-    words.push_back(fmt::format("--memory={}b", *settings.limits.memory_bytes));
-  }
+  add_limits(settings.limits, words);
   if (gpus.amd) TRY(add_amd(words, settings, gpus, context));
   if (gpus.nvidia) add_nvidia(words, settings, gpus);
   for (const auto& [name, text] : settings.variables) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "ranks/environments/environment.h"
+#include "ranks/environments/kinds/visible_gpus.h"
 
 namespace assay::partition_environment {
 namespace {
@@ -24,10 +25,7 @@ class Partition final : public Environment {
     launch.variables = variables;
     if (visible.empty()) return launch;
     const std::string whose = TRY(vendor_of(context));
-    // ROCR_VISIBLE_DEVICES hides the other devices from every ROCm runtime; HIP_VISIBLE_DEVICES
-    // would only renumber them.
-    launch.variables.emplace_back(whose == "amd" ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES",
-                                  visible);
+    launch.variables.emplace_back(visible_gpus_variable(whose == "amd"), visible);
     return launch;
   }
 

@@ -56,7 +56,7 @@ TEST(Limits, ErrorsNameTheLineAndWhatIsAllowed) {
           "{cell: memory op=copy dtype=f64 size=1GiB, metric: bandwidth, at_least: 0, unit: TB/s}"),
       "ours.yaml:7: at_least 0: every machine would pass; the limit must be above 0");
   EXPECT_THAT(error_of("{cell: memry op=copy, metric: bandwidth, at_least: 1, unit: TB/s}"),
-              HasSubstr("unknown benchmark \"memry\"; did you mean \"memory\"?"));
+              HasSubstr("unknown benchmark \"memry\" (did you mean \"memory\"?)"));
   EXPECT_THAT(
       error_of("{cell: memory op=copy size=1GiB, metric: bandwidth, at_least: 1, unit: TB/s}"),
       HasSubstr("means 2 cells"));

@@ -184,7 +184,7 @@ TEST(Sdc, APlantedFaultNeedsAUnitAndARank) {
   EXPECT_EQ(message("memory op=dot rank=1", 2), "");
   EXPECT_EQ(message("memory op=dto launch=3", 1),
             "fault \"memory op=dto launch=3\": no unit that is tested here begins with \"memory "
-            "op=dto\"; did you mean \"memory op=dot\"?; the units are: gemm shape=96 dtype=f32, "
+            "op=dto\" (did you mean \"memory op=dot\"?); the units are: gemm shape=96 dtype=f32, "
             "memory op=dot");
   EXPECT_EQ(message("gemm rank=2", 2),
             "fault \"gemm rank=2\": there is no rank 2; allowed: 0 to 1");

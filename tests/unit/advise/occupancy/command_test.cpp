@@ -108,7 +108,7 @@ TEST(OccupancyCommand, AssemblyWithScanAdviceAndFilter) {
   EXPECT_THAT(output_of({file}), HasSubstr("global_load_dwordx4"));
   EXPECT_THAT(output_of({file, "--no-scan"}), testing::Not(HasSubstr("global_load_dwordx4")));
   EXPECT_THAT(complaint_of({file, "--kernel", "kernal"}),
-              HasSubstr("has no kernel \"kernal\"; did you mean \"kernel\"?; it has kernel"));
+              HasSubstr("has no kernel \"kernal\" (did you mean \"kernel\"?); it has kernel"));
 }
 
 TEST(OccupancyCommand, OneByteIsNotPlural) {

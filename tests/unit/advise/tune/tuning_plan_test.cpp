@@ -71,7 +71,7 @@ std::string refused(const std::string& from, const std::string& to) {
 TEST(TuningPlan, SaysWhereWhatIsWrong) {
   EXPECT_THAT(refused("'{flag}', ", ""), HasSubstr("parameter flag is not in the command"));
   EXPECT_THAT(refused("'{flag}'", "'{flags}'"),
-              HasSubstr("plan.yaml:2: {flags} is not a parameter; did you mean \"flag\"?"));
+              HasSubstr("plan.yaml:2: {flags} is not a parameter (did you mean \"flag\"?)"));
   EXPECT_THAT(refused("better: lower", "better: neither"), HasSubstr("must be higher or lower"));
   EXPECT_THAT(refused("usual: {block: 32}", "usual: {block: 33}"),
               HasSubstr("plan.yaml:12: \"33\" is not a value of block; allowed: 16, 32, 64"));

@@ -99,7 +99,7 @@ TEST(CampaignPlan, MistakesNameTheirLine) {
   const std::string plan = std::string(head) + two;
   EXPECT_EQ(plan_problem(plan), "fine");
   EXPECT_THAT(plan_problem("name: n\nsiute: launch\n"),
-              HasSubstr("p.yaml:2: unknown key \"siute\"; did you mean \"suite\"?"));
+              HasSubstr("p.yaml:2: unknown key \"siute\" (did you mean \"suite\"?)"));
   EXPECT_EQ(plan_problem("name: n\n" + std::string(two)),
             "p.yaml:1: a plan needs \"suite\", \"suites\", \"cells\" or \"load\"");
   EXPECT_THAT(plan_problem("name: n\nsuite: lunch\n" + std::string(two)),
@@ -114,9 +114,10 @@ TEST(CampaignPlan, MistakesNameTheirLine) {
   EXPECT_THAT(plan_problem(plan + "axes: {op: copy}\n"), HasSubstr("p.yaml:2: "));
   EXPECT_THAT(plan_problem(std::string(head) + "environments: {a: b}\n"),
               HasSubstr("p.yaml:3: \"environments\" must be a list"));
-  EXPECT_EQ(plan_problem(std::string(head) + "environments: [{name: a, kind: hots}]\n"),
-            "p.yaml:3: unknown kind \"hots\"; did you mean \"host\"?; allowed: command, container, "
-            "dstack, host, mpi, partition, slurm, ssh");
+  EXPECT_EQ(
+      plan_problem(std::string(head) + "environments: [{name: a, kind: hots}]\n"),
+      "p.yaml:3: unknown kind \"hots\" (did you mean \"host\"?); allowed: command, container, "
+      "dstack, host, mpi, partition, slurm, ssh");
   EXPECT_EQ(
       plan_problem(std::string(head) + "environments:\n  - {name: a, kind: host, image: x}\n"),
       "p.yaml:4: unknown key \"image\"; allowed: name, kind, cpus, "

@@ -1,5 +1,6 @@
 #include "judge/report/fleet_document.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "judge/report/report.h"
@@ -39,6 +40,7 @@ TEST(FleetDocument, HasNodesAsRowsAndCellsAsColumns) {
     keys.push_back(column.key);
   }
   EXPECT_THAT(titles, ElementsAre("node", "outlier", "size=1GiB", "size=4KiB"));
+  EXPECT_THAT(table.shared, ElementsAre("all cells: memory op=copy", "metric: bandwidth"));
   EXPECT_EQ(keys[2], "memory op=copy size=1GiB bandwidth");
   EXPECT_FALSE(table.columns[2].detail);
   EXPECT_TRUE(table.columns[3].detail);  // no node is beyond the margin there
@@ -48,6 +50,23 @@ TEST(FleetDocument, HasNodesAsRowsAndCellsAsColumns) {
   EXPECT_DOUBLE_EQ(std::get<double>(table.rows[3][2]), 0.25);
   EXPECT_TRUE(std::holds_alternative<std::monostate>(table.rows[3][3]));  // it lacks the cell
   EXPECT_TRUE(std::holds_alternative<std::monostate>(table.rows[0][1]));
+}
+
+/// Cells of two benchmarks share nothing with each other, but those of one do.
+TEST(FleetDocument, HeadingsLeaveOutWhatEachBenchmarkShares) {
+  Fleet fleet = four_nodes();
+  for (const char* shape : {"8", "9"}) {
+    NodeCell cell = cell_at("", 1);
+    cell.key.cell = fmt::format("gemm shape={} batch=1 dtype=f32", shape);
+    fleet.rows[0].cells.push_back(cell);
+  }
+  const Table table = fleet_table(fleet);
+  std::vector<std::string> titles;
+  for (const Column& column : table.columns) titles.push_back(column.title);
+  EXPECT_THAT(titles, ElementsAre("node", "outlier", "gemm shape=8", "gemm shape=9",
+                                  "memory size=1GiB", "memory size=4KiB"));
+  EXPECT_THAT(table.shared, ElementsAre("all of gemm: batch=1 dtype=f32", "all of memory: op=copy",
+                                        "metric: bandwidth"));
 }
 
 /// The map has the cells that vary only, frames outliers, and its data stand in a table.

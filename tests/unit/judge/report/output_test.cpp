@@ -121,6 +121,8 @@ TEST(ReportHtml, TheVerdictComesFirstAndEveryCellHasARow) {
   EXPECT_THAT(slower, HasSubstr("<li>5 SLOWER of 5 cells</li>"));
   const std::string cells = slower.substr(slower.find("<section id=\"cells\""));
   EXPECT_EQ(count_of(cells, "<tr><td><span class=\"badge slower\">"), 5U);
+  EXPECT_THAT(cells, HasSubstr("<span class=\"shared\">all cells: memory op=triad</span>"));
+  EXPECT_THAT(cells, HasSubstr(" data-text=\"memory op=triad size=64KiB\">size=64KiB</th>"));
   EXPECT_LT(slower.find("id=\"answer\""), slower.find("id=\"cells\""));
   EXPECT_LT(slower.find("id=\"cells\""), slower.find("id=\"curves\""));
   EXPECT_THAT(slower, ContainsRegex("<data value=\"-0\\.0999999[0-9]*\">-10\\.00%</data>"));

@@ -73,6 +73,10 @@ TEST(RankPlace, FirstHost) {
   EXPECT_EQ(first_host("node[03-05,9],other"), "node03");
   EXPECT_EQ(first_host("gpu-a,gpu-b"), "gpu-a");
   EXPECT_EQ(first_host("a-b-[7,9]"), "a-b-7");
+  EXPECT_EQ(first_host("rack[1-2]n[1-4]"), "rack1n1");
+  EXPECT_EQ(first_host("rack[01,03-04]-gpu[007-010]-ib,login"), "rack01-gpu007-ib");
+  EXPECT_EQ(first_host("node[9]x"), "node9x");
+  EXPECT_EQ(first_host("a,node[1-2]"), "a");
   EXPECT_EQ(first_host(""), "");
 }
 

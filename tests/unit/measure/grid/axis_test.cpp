@@ -65,7 +65,7 @@ TEST(Axis, Choices) {
   EXPECT_THAT(*expand(op_axis(), "dot,all"), ElementsAre("dot", "copy", "triad"));
   EXPECT_EQ(
       expand(op_axis(), "triat").error().message,
-      "axis op: \"triat\" is not allowed; did you mean \"triad\"?; allowed: copy, triad, dot");
+      "axis op: \"triat\" is not allowed (did you mean \"triad\"?); allowed: copy, triad, dot");
 }
 
 TEST(Axis, Shapes) {
@@ -129,7 +129,7 @@ TEST(Axis, CellsAreTheProductFirstAxisSlowest) {
 
 TEST(Axis, UnknownOrRepeatedAxes) {
   EXPECT_EQ(expand_cells("b", {op_axis(), size_axis()}, {{"sise", "1MiB"}}).error().message,
-            "b has no axis \"sise\"; did you mean \"size\"?; its axes: op, size");
+            "b has no axis \"sise\" (did you mean \"size\"?); its axes: op, size");
   EXPECT_EQ(expand_cells("b", {op_axis()}, {{"op", "copy"}, {"op", "dot"}}).error().message,
             "axis op is given twice; separate its values with commas");
 }

@@ -101,7 +101,7 @@ TEST(Suite, MistakesNameFileLineAndWhatIsAllowed) {
   };
   const std::string head = "name: s\ndescription: d\n";
   EXPECT_EQ(message(head + "cels: []\n"),
-            "s.yaml:3: unknown key \"cels\"; did you mean \"cells\"?; allowed: name, description, "
+            "s.yaml:3: unknown key \"cels\" (did you mean \"cells\"?); allowed: name, description, "
             "budget, cells");
   EXPECT_EQ(message("name: s\ncells: [{benchmark: two}]\n"),
             "s.yaml:1: \"description\" is missing");
@@ -113,7 +113,7 @@ TEST(Suite, MistakesNameFileLineAndWhatIsAllowed) {
       "s.yaml:3: bad duration \"5\": give a number above 0 with ms, s, min or h, e.g. 90s, and "
       "at most 24000h");
   EXPECT_EQ(message(head + "cells:\n  - benchmark: two\n    axis: {n: 1}\n"),
-            "s.yaml:5: unknown key \"axis\"; did you mean \"axes\"?; allowed: benchmark, axes");
+            "s.yaml:5: unknown key \"axis\" (did you mean \"axes\"?); allowed: benchmark, axes");
   EXPECT_EQ(message(head + "cells:\n  - benchmark: two\n    axes:\n      n: 1\n      op: c\n"),
             "s.yaml:7: axis op: \"c\" is not allowed; allowed: a, b");
   EXPECT_EQ(message(head + "cells:\n  - benchmark: two\n    axes: {m: 1}\n"),
@@ -152,7 +152,7 @@ TEST(Suite, AllBuiltInSuitesAreValid) {
 
 TEST(Plan, UnknownTargetsGetSuggestions) {
   EXPECT_THAT(make_plan("quikc", {}).error().message,
-              HasSubstr("no suite or benchmark \"quikc\"; did you mean \"quick\"?"));
+              HasSubstr("no suite or benchmark \"quikc\" (did you mean \"quick\"?)"));
   // Names of other tools for the same things.
   EXPECT_THAT(make_plan("rccl", {}).error().message, HasSubstr("did you mean \"collective\"?"));
   EXPECT_THAT(make_plan("memcpy", {}).error().message, HasSubstr("did you mean \"copy\"?"));

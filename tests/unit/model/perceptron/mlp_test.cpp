@@ -92,25 +92,5 @@ TEST(MlpLayout, WithoutMomentsLessIsKept) {
   EXPECT_THAT(what_would_fit(plan, 1000), HasSubstr("nothing"));
 }
 
-TEST(RegressionBatches, TargetsAreInputsOrTheirOpposites) {
-  RegressionBatches data = synthetic_regression(3, 4, 16, 24, 9);
-  for (std::size_t row = 0; row < 12; ++row) {
-    for (std::size_t j = 0; j < 24; ++j) {
-      const float target = data.targets[row * 24 + j];
-      bool found = false;
-      for (std::size_t i = 0; i < 8; ++i)
-        found |= std::abs(data.x[row * 16 + i]) == std::abs(target);
-      EXPECT_TRUE(found) << row << " " << j;
-    }
-  }
-  const std::vector<float> all = data.x;
-  const RegressionBatches last = data.split_off(1);
-  EXPECT_EQ(data.batches, 2);
-  EXPECT_EQ(last.batches, 1);
-  EXPECT_EQ(data.x.size(), 2u * 4 * 16);
-  EXPECT_EQ(last.x, std::vector<float>(all.begin() + 2 * 4 * 16, all.end()));
-  EXPECT_EQ(last.targets.size(), 4u * 24);
-}
-
 }  // namespace
 }  // namespace assay

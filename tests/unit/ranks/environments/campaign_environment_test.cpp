@@ -6,6 +6,7 @@
 #include "core/read_file.h"
 #include "ranks/environments/control_group.h"
 #include "ranks/environments/environment.h"
+#include "ranks/environments/kinds/container.h"
 #include "ranks/environments/shell_words.h"
 #include "support/temporary_folder.h"
 
@@ -72,7 +73,7 @@ TEST(Environments, DockerWithLimitsAndVolumes) {
           "{kind: container, engine: docker, image: ubuntu, cpus: 0-12, cpu_quota: '1.5', memory: "
           "224GiB, variables: {A: b c}, volumes: ['/x:/y'], options: [--network, host]}"),
       ElementsAre("docker", "run", "--rm", "--name", "assay-1-env", "--cpuset-cpus=0-12",
-                  "--cpus=1.5", "--memory=240518168576b", "-e", "A=b c", "-v", "/x:/y", "-v",
+                  "--cpus=1.5", "--memory=240518168576", "-e", "A=b c", "-v", "/x:/y", "-v",
                   "/opt/assay:/usr/local/bin/assay:ro", "--network", "host",
                   "--entrypoint=/usr/local/bin/assay", "ubuntu", "run", "quick"));
   EXPECT_THAT(launch_of("{kind: container, engine: docker, image: u}")->cleanup,
@@ -128,6 +129,17 @@ TEST(Environments, DockerGetsTheMachinesGpus) {
               HasSubstr("this one has none"));
 }
 
+/// An index that no integer holds is not that of GPU 0.
+TEST(Environments, DockerRefusesAnIndexThatIsTooLarge) {
+  const LaunchContext where = context(amd());
+  const ContainerSettings settings{
+      .engine = "docker", .image = "i", .gpus = "99999999999999999999"};
+  const auto launch = launch_docker(settings, where, "assay", {});
+  ASSERT_FALSE(launch.ok());
+  EXPECT_THAT(launch.error().message,
+              HasSubstr("there is no GPU 99999999999999999999; this machine has 2"));
+}
+
 TEST(Environments, PodmanUsesTheDeviceInterface) {
   EXPECT_THAT(words("{kind: container, engine: podman, image: i, gpus: '1'}", context(nvidia())),
               ElementsAre("podman", "run", "--rm", "--name", "assay-1-env",
@@ -153,6 +165,9 @@ TEST(Environments, Apptainer) {
                           "x.sif", "/usr/local/bin/assay", "run", "quick"));
   EXPECT_THAT(words("{kind: container, engine: apptainer, image: x.sif}", context(nvidia())),
               testing::Contains("--nv"));
+  EXPECT_THAT(words("{kind: container, engine: apptainer, image: x.sif, cpus: 0-1, cpu_quota: "
+                    "'1.5', memory: 1GiB}"),
+              testing::IsSupersetOf({"--cpuset-cpus=0-1", "--cpus=1.5", "--memory=1073741824"}));
 }
 
 TEST(Environments, BubblewrapNeedsNoImage) {

@@ -76,6 +76,7 @@ TEST_F(TraceDocument, BarsAddUpToTheStepInWholeNanoseconds) {
   EXPECT_THAT(document.answers.at(0).sentence,
               HasSubstr("Of a recording of 70.00 us, 42.9% is computing"));
   EXPECT_THAT(document.answers[0].sentence, HasSubstr("24.3% idle (the host came late)"));
+  EXPECT_THAT(document.cards.at(0).lines, ::testing::Contains("1 trace, read as kineto"));
 }
 
 /// What collectives cost includes the waits for a straggler.
