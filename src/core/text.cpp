@@ -46,6 +46,7 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
 }
 
 bool is_date(std::string_view text) {
+  if (text == "undated") return true;
   const bool month_alone = text.size() == 7;
   if (!month_alone && (text.size() != 10 || text[7] != '-')) return false;
   const auto year = parse_count(text.substr(0, 4)), month = parse_count(text.substr(5, 2));

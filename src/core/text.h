@@ -27,7 +27,8 @@ std::optional<double> parse_number(std::string_view text);
 /// bits.
 std::optional<std::uint64_t> parse_count(std::string_view text);
 
-/// Returns whether `text` is a day of the calendar, "2026-08-03", or a month, "2026-08".
+/// Returns whether `text` dates a source: a day of the calendar, "2026-08-03", a month, "2026-08",
+/// or "undated".
 bool is_date(std::string_view text);
 
 /// Returns whether `text` holds an encoded surrogate, which UTF-8 forbids. All else in `text` must

@@ -24,7 +24,7 @@ TEST(Text, CountsFit64Bits) {
 }
 
 TEST(Text, DatesAreDaysOrMonthsOfTheCalendar) {
-  for (const char* text : {"2026-08-03", "2026-08", "2028-02-29", "1999-12-31"}) {
+  for (const char* text : {"2026-08-03", "2026-08", "2028-02-29", "1999-12-31", "undated"}) {
     EXPECT_TRUE(is_date(text)) << text;
   }
   for (const char* text :

@@ -185,6 +185,45 @@ Interval exactly(double value) {
   return {value, value};
 }
 
+bool passes(const Finding& finding) {
+  return finding.judgement == Judgement::pass;
+}
+
+bool has_iommu(const Finding& finding) {
+  return !finding.found.starts_with("off");
+}
+
+/// A kernel argument, and how a check of the doctor shows that what it asks for holds without it,
+/// by the kernel's default or another setting.
+struct ArgumentEffect {
+  std::string_view argument, check;
+  bool (*holds)(const Finding&);
+};
+constexpr std::array<ArgumentEffect, 4> argument_effects = {{
+    {"iommu=pt", "iommu", &passes},
+    {"amd_iommu=on", "iommu", &has_iommu},
+    {"intel_iommu=on", "iommu", &has_iommu},
+    {"numa_balancing=disable", "numa-balancing", &passes},
+}};
+
+/// Judges a line whose arguments are not set by what they would bring about. Stays FAIL if no check
+/// shows that.
+void judge_effect(JudgedLine& result, const std::vector<FoldedFinding>& findings) {
+  for (const ArgumentEffect& effect : argument_effects) {
+    if (std::ranges::find(result.line.has, effect.argument) == result.line.has.end()) continue;
+    const auto shown = std::ranges::find_if(
+        findings, [&](const FoldedFinding& one) { return one.check->id == effect.check; });
+    if (shown == findings.end()) continue;
+    const Finding& finding = shown->finding;
+    const bool known = finding.judgement != Judgement::unknown;
+    result.reason = fmt::format("not set; {}: {}", effect.check, finding.found);
+    result.verdict = !known                  ? LineVerdict::unknown
+                     : effect.holds(finding) ? LineVerdict::pass
+                                             : LineVerdict::fail;
+    return;
+  }
+}
+
 JudgedLine judge_arguments(const LimitLine& line, const MachineFacts& facts) {
   JudgedLine result;
   result.line = line;
@@ -208,7 +247,9 @@ JudgedLine judge_arguments(const LimitLine& line, const MachineFacts& facts) {
   };
   const bool set = std::any_of(line.has.begin(), line.has.end(), is_set);
   result.verdict = set ? LineVerdict::pass : LineVerdict::fail;
-  if (!set) result.reason = "not set";
+  if (set) return result;
+  result.reason = "not set";
+  judge_effect(result, facts.findings);
   return result;
 }
 

@@ -77,7 +77,7 @@ class Reader {
     TRY(map.optional("date", target.date));
     if (map.find("date") != nullptr && !is_date(target.date)) {
       return map.wrong("date", fmt::format("date \"{}\" is no day of the calendar; allowed: a day, "
-                                           "2026-05-30, or a month, 2026-05",
+                                           "2026-05-30, a month, 2026-05, or undated",
                                            target.date));
     }
     TRY(map.optional("doubts", target.doubts));

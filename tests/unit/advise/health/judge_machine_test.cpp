@@ -89,7 +89,7 @@ constexpr double tib = 1099511627776.0;
 TEST(JudgeMachine, Mi300xAsDelivered) {
   EXPECT_THAT(bad_lines("MI300X", with_memory(mi300x_spx(), 1.4 * tib), 8),
               ElementsAre("FAIL memory: 1.40 TiB to 1.44 TiB", "FAIL pci=realloc=off: not set",
-                          "FAIL amd_iommu=on: not set", "FAIL iommu=pt: not set",
+                          "FAIL iommu=pt: not set; iommu: translating (DMA-FQ)",
                           "FAIL link-width: 8 lanes, GPU 3 (0000:43:00.0) of 8",
                           "FAIL iommu: translating (DMA-FQ)", "FAIL numa-balancing: 1",
                           "FAIL memlock: 8192 KiB",
@@ -103,15 +103,36 @@ TEST(JudgeMachine, Mi300xAsDelivered) {
 
 TEST(JudgeMachine, Mi300xInPartitions) {
   const auto bad = bad_lines("MI300X", with_memory(mi300x_cpx(), 1.5 * tib), 8);
-  EXPECT_THAT(bad, ElementsAre("FAIL amd_iommu=on: not set"))
-      << "pci=realloc=off and iommu=pt are set";
+  EXPECT_THAT(bad, ElementsAre()) << "pci=realloc=off and iommu=pt are set, and the IOMMU is on";
+}
+
+TEST(JudgeMachine, ArgumentsThatAreNotSetAreJudgedByTheirEffect) {
+  const auto verdicts = [](const MachineFacts& facts) {
+    std::vector<std::string> lines;
+    for (const JudgedLine& one :
+         judge_machine(*limits_of_device("MI300X"), Thoroughness::full,
+                       good_records(*limits_of_device("MI300X"), 8), facts)) {
+      if (one.line.machine != "kernel-arguments") continue;
+      lines.push_back(fmt::format("{} {}", name_of(one.verdict), one.found_text()));
+    }
+    return lines;
+  };
+  MachineFacts facts = facts_of(mi300x_cpx());
+  facts.command_line = "pci=realloc=off";
+  EXPECT_THAT(verdicts(facts), ElementsAre("PASS ", "PASS not set; iommu: pass-through (identity)",
+                                           "PASS not set; iommu: pass-through (identity)"));
+  facts.findings = facts_of(vf_in_vm()).findings;
+  const std::string unknown =
+      "UNKNOWN not set; iommu: a virtual machine does not see its host's IOMMU";
+  EXPECT_THAT(verdicts(facts), ElementsAre("PASS ", unknown, unknown));
+  facts.findings.clear();
+  EXPECT_THAT(verdicts(facts), ElementsAre("PASS ", "FAIL not set", "FAIL not set"));
 }
 
 TEST(JudgeMachine, Mi355x) {
   EXPECT_THAT(bad_lines("MI355X", with_memory(mi355x(), 2.95 * tib), 8),
               ElementsAre("UNKNOWN memory: 2.95 TiB to 3.04 TiB: the interval contains the limit",
-                          "FAIL pci=bfsort: not set", "FAIL numa_balancing=disable: not set",
-                          "FAIL modprobe.blacklist=amdgpu: not set"));
+                          "FAIL pci=bfsort: not set", "FAIL modprobe.blacklist=amdgpu: not set"));
 }
 
 TEST(JudgeMachine, OneVirtualFunction) {

@@ -80,7 +80,7 @@ TEST(Limits, ErrorsNameTheLineAndWhatIsAllowed) {
 TEST(Limits, ADateIsOneOfTheCalendar) {
   EXPECT_EQ(error_of("{check: ecc, date: 2026-02-31}"),
             "ours.yaml:7: date \"2026-02-31\" is no day of the calendar; allowed: a day, "
-            "2026-05-30, or a month, 2026-05");
+            "2026-05-30, a month, 2026-05, or undated");
   EXPECT_THAT(error_of("{check: ecc, date: today}"), HasSubstr("date \"today\""));
   EXPECT_EQ(error_of("{check: ecc, date: 2026-05}"), "");
   const auto of_file = parse_limits(
