@@ -25,15 +25,14 @@ std::vector<std::string> listed(std::string_view text) {
 
 VisibleDevices of_variable(const Machine& machine, std::string_view variable, std::size_t count) {
   VisibleDevices visible{std::string(variable), {}};
-  const bool hip = variable == "HIP_VISIBLE_DEVICES";
   for (const std::string_view name : {variable, std::string_view("CUDA_VISIBLE_DEVICES")}) {
     const auto given = machine.variables().find(name);
-    if (given == machine.variables().end() || (hip && given->second.empty())) continue;
+    if (given == machine.variables().end()) continue;
     visible.devices = listed(given->second);
     return visible;
   }
   const auto outer = machine.variables().find("ROCR_VISIBLE_DEVICES");
-  if (hip && outer != machine.variables().end()) {
+  if (variable == "HIP_VISIBLE_DEVICES" && outer != machine.variables().end()) {
     count = listed(outer->second).size();
   }
   for (std::size_t i = 0; i < count; ++i) visible.devices.push_back(fmt::format("{}", i));

@@ -17,7 +17,7 @@ struct VisibleDevices {
 
 /// HIP_VISIBLE_DEVICES for AMD GPUs, where each partition counts, CUDA_VISIBLE_DEVICES for NVIDIA
 /// GPUs, nothing without GPUs. If the variable is already set, only the GPUs that it lists are
-/// used. HIP ignores its variable if it is empty, and reads CUDA_VISIBLE_DEVICES then.
+/// used; an empty one hides all. HIP reads CUDA_VISIBLE_DEVICES if its own variable is not set.
 /// ROCR_VISIBLE_DEVICES is left unchanged, because HIP numbers the GPUs that it leaves visible.
 std::optional<VisibleDevices> visible_devices(const Machine& machine);
 

@@ -101,7 +101,8 @@ TEST(FleetCommand, AlikeIsSaidOnlyOfNodesThatAre) {
   EXPECT_EQ(scattered.status, 6);
   EXPECT_THAT(scattered.out, HasSubstr("Too noisy to tell whether all 8 nodes are alike"));
   EXPECT_THAT(scattered.out, HasSubstr("Next: measure these cells again on all nodes"));
-  EXPECT_THAT(scattered.out, HasSubstr("Every other node where it is farthest from the fleet"));
+  EXPECT_THAT(scattered.out,
+              HasSubstr("The other nodes, each where it is farthest from the fleet"));
   EXPECT_EQ(lines_with(scattered.out, "node0 takes "), 1u) << scattered.out;
   const Outcome alike = assay_run({"fleet", folder.path() / "alike"});
   EXPECT_EQ(alike.status, 0);

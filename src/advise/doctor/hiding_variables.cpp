@@ -59,7 +59,7 @@ std::vector<HidingVariable> hiding_variables(const CheckContext& context) {
   }
   std::vector<std::string> names = {"CUDA_VISIBLE_DEVICES"};
   if (amd) {
-    const bool hip = !variable(context, "HIP_VISIBLE_DEVICES").value_or("").empty();
+    const bool hip = variable(context, "HIP_VISIBLE_DEVICES").has_value();
     names = {"ROCR_VISIBLE_DEVICES", hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES"};
   }
   std::vector<HidingVariable> set;
@@ -69,7 +69,7 @@ std::vector<HidingVariable> hiding_variables(const CheckContext& context) {
     const VariableReader reader = !amd                             ? VariableReader::cuda
                                   : name == "ROCR_VISIBLE_DEVICES" ? VariableReader::rocr
                                                                    : VariableReader::hip;
-    if (!value || (value->empty() && reader == VariableReader::hip)) continue;
+    if (!value) continue;
     set.push_back(read_hiding(name, *value, left, reader));
     left = set.back().left;
   }

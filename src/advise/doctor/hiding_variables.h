@@ -16,9 +16,9 @@ struct HidingVariable {
 };
 
 /// Returns the variables that are set. HIP_VISIBLE_DEVICES, or CUDA_VISIBLE_DEVICES without it,
-/// counts what ROCR_VISIBLE_DEVICES leaves; NVIDIA's runtime knows only CUDA_VISIBLE_DEVICES. HIP
-/// ignores an empty variable; an empty one of ROCr or NVIDIA hides all GPUs. Returns none on a
-/// machine with MIG slices, whose number is unknown.
+/// counts what ROCR_VISIBLE_DEVICES leaves; NVIDIA's runtime knows only CUDA_VISIBLE_DEVICES. An
+/// empty variable hides all GPUs; only old HIP, such as that of ROCm 5.2, ignores it (CLR,
+/// flags.cpp). Returns none on a machine with MIG slices, whose number is unknown.
 std::vector<HidingVariable> hiding_variables(const CheckContext& context);
 
 }  // namespace assay

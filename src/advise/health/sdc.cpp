@@ -338,8 +338,9 @@ class CorruptionSearch {
     for (const PlantedFault& fault : plan_.faults) {
       const std::uint64_t run = unit.report.runs + 1;
       const bool is_now = run == fault.run || (run > fault.run && fault.stays);
-      if (!is_of(fault, unit, team_.rank()) || !is_now || fault.launch > memory_pattern_count)
-        continue;
+      // Patterns have no buffers: "memory buffer=1" is meant for the memory operations.
+      if (fault.buffer > 0 || fault.launch > memory_pattern_count) continue;
+      if (!is_of(fault, unit, team_.rank()) || !is_now) continue;
       planted = {static_cast<unsigned>(fault.launch - 1), fault.offset, fault.mask, fault.stays};
     }
     const DeviceFacts& facts = device_.facts();

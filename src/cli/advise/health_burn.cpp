@@ -130,7 +130,8 @@ every result as `assay health sdc` does. It reports speed, clock, power, tempera
 throttling over time, how the speed drifts, and with --ranks which device is slowest. It ends early on
 a thermal slowdown, which the chip begins at its own limit, and on uncorrected memory errors. A device
 whose memory others use is refused without --shared. Only one test at a time gets a device.
-Exit status: 0 if all results are right, 1 if it ended early, 3 CORRUPT, 6 UNKNOWN.
+Exit status: 0 if all results are right, 1 if it ended early, 3 CORRUPT, 6 UNKNOWN, or none of the
+faults of --plant was planted.
 
   assay health burn --duration 1h --ranks 8
   assay health burn --duration 10min --load products --device hip:0

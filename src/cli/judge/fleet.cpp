@@ -177,7 +177,7 @@ std::string farthest_text(const Fleet& fleet, bool all, std::size_t width, const
   if (nodes.empty()) return "";
   const std::size_t shown = all ? nodes.size() : std::min(nodes.size(), most_nodes);
   std::string text = style.bold(nodes.size() < fleet.farthest.size()
-                                    ? "Every other node where it is farthest from the fleet"
+                                    ? "The other nodes, each where it is farthest from the fleet"
                                     : "Every node where it is farthest from the fleet") +
                      "\n" + sentences_text(std::span(nodes).first(shown), width);
   if (shown < nodes.size()) {
@@ -231,14 +231,11 @@ std::string open_text(const Fleet& fleet, bool all, std::size_t width, const Sty
   if (shown.size() < fleet.open.size()) {
     text += fmt::format("  and {} more cells: --all\n", fleet.open.size() - shown.size());
   }
-  return text +
-         wrapped(
-             "  Next: measure these cells again on all nodes, since a node's value is the median "
-             "of "
-             "its runs. If the nodes scatter as before, `assay diff NODE NODE` shows what differs "
-             "between two of them.",
-             2, width) +
-         "\n\n";
+  constexpr std::string_view next =
+      "Next: measure these cells again on all nodes, since a node's value is the median of its "
+      "runs. If the nodes scatter as before, `assay diff NODE NODE` shows what differs between two "
+      "of them.";
+  return text + "  " + wrapped(next, 2, width) + "\n\n";
 }
 
 /// The result in one sentence, which agrees with the exit status.

@@ -74,8 +74,8 @@ constexpr std::array<GpuMessage, 25> marked = {{
      "Data was lost. The driver retires the page, and ends what used it.", replace_amd_memory},
     {"amdgpu-deferred", "deferred hardware errors detected in",
      "the GPU's memory has damaged data that no program has read yet",
-     "The error could not be corrected, and the data are marked. The driver retires the page, and "
-     "ends a program that reads them before.",
+     "The error could not be corrected, and the data are marked. The driver retires the page. A "
+     "program that reads the data before that is ended.",
      replace_amd_memory},
     {"amdgpu-poison", "poison is consumed", "a program read data that was marked as damaged",
      "An uncorrectable error happened before; the reader was ended so that wrong data is not used.",

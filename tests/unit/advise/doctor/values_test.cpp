@@ -99,7 +99,8 @@ TEST(DoctorValue, IndicesWithoutAGpu) {
   EXPECT_EQ(line(mi355x(), "CUDA_VISIBLE_DEVICES", "-1"),
             "FAIL visible-devices: CUDA_VISIBLE_DEVICES=-1: 0 of the 8 GPUs; -1 names none of "
             "them");
-  EXPECT_EQ(line(mi355x(), "HIP_VISIBLE_DEVICES", ""), "n/a visible-devices");
+  EXPECT_EQ(line(mi355x(), "HIP_VISIBLE_DEVICES", ""),
+            "FAIL visible-devices: HIP_VISIBLE_DEVICES=: 0 of the 8 GPUs");
   EXPECT_EQ(line(mi355x(), "ROCR_VISIBLE_DEVICES", ""),
             "FAIL visible-devices: ROCR_VISIBLE_DEVICES=: 0 of the 8 GPUs");
   EXPECT_EQ(line(mi355x(), "HIP_VISIBLE_DEVICES", "0, 1"),
