@@ -45,7 +45,7 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
   return value;
 }
 
-bool is_date(std::string_view text) {
+bool is_date_of_source(std::string_view text) {
   if (text == "undated") return true;
   const bool month_alone = text.size() == 7;
   if (!month_alone && (text.size() != 10 || text[7] != '-')) return false;

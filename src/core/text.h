@@ -29,7 +29,7 @@ std::optional<std::uint64_t> parse_count(std::string_view text);
 
 /// Returns whether `text` dates a source: a day of the calendar, "2026-08-03", a month, "2026-08",
 /// or "undated".
-bool is_date(std::string_view text);
+bool is_date_of_source(std::string_view text);
 
 /// Returns whether `text` holds an encoded surrogate, which UTF-8 forbids. All else in `text` must
 /// be valid UTF-8. RapidJSON rejects such bytes in its input, but produces them from the escape of

@@ -43,7 +43,7 @@ class ReferenceReader {
     reference_.name = TRY(map.text("name"));
     reference_.who = TRY(map.text("who"));
     reference_.date = TRY(map.text("date"));
-    if (!is_date(reference_.date)) {
+    if (!is_date_of_source(reference_.date)) {
       return map.wrong("date", fmt::format("bad date \"{}\"; allowed: 2026-08-03, 2026-08, undated",
                                            reference_.date));
     }

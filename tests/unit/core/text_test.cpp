@@ -25,12 +25,12 @@ TEST(Text, CountsFit64Bits) {
 
 TEST(Text, DatesAreDaysOrMonthsOfTheCalendar) {
   for (const char* text : {"2026-08-03", "2026-08", "2028-02-29", "1999-12-31", "undated"}) {
-    EXPECT_TRUE(is_date(text)) << text;
+    EXPECT_TRUE(is_date_of_source(text)) << text;
   }
   for (const char* text :
        {"", "2026", "2026-02-31", "2026-02-29", "2026-13-01", "2026-00", "2026-01-00", "2026-1-01",
         "2026/01/01", "2026-01-1x", "2026-01-001", "x026-01", "2026-01-01T", "-026-01-01"}) {
-    EXPECT_FALSE(is_date(text)) << text;
+    EXPECT_FALSE(is_date_of_source(text)) << text;
   }
 }
 

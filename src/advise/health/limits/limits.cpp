@@ -75,7 +75,7 @@ class Reader {
   Status provenance(const YamlReader& map, LimitLine& target) const {
     TRY(map.optional("source", target.source));
     TRY(map.optional("date", target.date));
-    if (map.find("date") != nullptr && !is_date(target.date)) {
+    if (map.find("date") != nullptr && !is_date_of_source(target.date)) {
       return map.wrong("date", fmt::format("date \"{}\" is no day of the calendar; allowed: a day, "
                                            "2026-05-30, a month, 2026-05, or undated",
                                            target.date));
