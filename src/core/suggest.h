@@ -12,9 +12,9 @@ namespace assay {
 /// characters, and swaps of adjacent characters, count one each.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// Returns " (did you mean \"size\"?)" for the nearest of `names` if it is close enough to be a
-/// typo (about one edit for three letters), else for the first that begins with `word` of 3 or more
-/// letters, else an empty text.
+/// Returns " (did you mean \"size\"?)" for the nearest of `names`, if `word` may be a typo of it:
+/// about one edit for three letters. Otherwise takes the first name that begins with `word`, if
+/// that has 3 letters or more. Returns an empty text if there is none.
 std::string did_you_mean(std::string_view word, std::span<const std::string> names);
 
 }  // namespace assay

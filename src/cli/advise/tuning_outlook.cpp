@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "core/secrets.h"
 #include "core/units.h"
+#include "judge/report/number_text.h"
 
 namespace assay::cli {
 namespace {
@@ -85,9 +86,8 @@ std::string outlook_text(const std::string& name, const ParameterSpace& space,
                          const TuningRules& rules, const RunDuration& duration, std::size_t width,
                          const Style& style) {
   const Outlook outlook = outlook_of(space, rules, duration);
-  const std::size_t parameters = space.parameters().size();
-  return fmt::format("{}: {} settings of {} parameter{}\n", name, space.size(), parameters,
-                     parameters == 1 ? "" : "s") +
+  return fmt::format("{}: {} of {}\n", name, report::counted(space.size(), "setting"),
+                     report::counted(space.parameters().size(), "parameter")) +
          parameters_table(space, width, style) +
          fmt::format("search: {} runs{}\n", outlook.search_runs,
                      outlook.all_race

@@ -62,7 +62,7 @@ Result<Request> read_request(CampaignPlan plan, std::string folder, const Argume
   design.budget_seconds = request.plan.budget_seconds;
   design.pairs_per_draw = read_pairs_per_draw(request.folder);
   if (!arguments.has("--pairs")) return request;
-  constexpr std::uint64_t most = 10'000;
+  constexpr std::uint64_t most = most_campaign_pairs;
   const std::string text = arguments.get("--pairs");
   const auto pairs = parse_integer(text);
   if (!pairs.ok() || *pairs == 0 || *pairs > most) {

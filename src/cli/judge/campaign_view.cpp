@@ -10,6 +10,7 @@
 #include "cli/results_view.h"
 #include "cli/table.h"
 #include "core/units.h"
+#include "judge/campaign/plan.h"
 
 namespace assay::cli {
 namespace {
@@ -156,10 +157,11 @@ std::string campaign_text(const CampaignOutcome& outcome, std::size_t retries, d
                                  reason_text(outcome.stop));
   const bool limited =
       outcome.stop == CampaignStop::budget || outcome.stop == CampaignStop::most_pairs;
-  if (limited && outcome.pairs > 0 && outcome.precise < outcome.contrasts) {
+  const bool may_continue = outcome.pairs > 0 && outcome.pairs < most_campaign_pairs;
+  if (limited && may_continue && outcome.precise < outcome.contrasts) {
     text += fmt::format(
         "{} of {} cells are precise enough; the same command with --pairs {} continues\n",
-        outcome.precise, outcome.contrasts, 2 * outcome.pairs);
+        outcome.precise, outcome.contrasts, std::min(2 * outcome.pairs, most_campaign_pairs));
   }
   if (retries > 0) text += fmt::format("{} units were retried\n", retries);
   if (!outcome.given_up.empty()) {

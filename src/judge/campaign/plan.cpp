@@ -62,7 +62,7 @@ class PlanReader {
 
  private:
   Status read_pairs() {
-    constexpr std::uint64_t least_allowed = 2, most_allowed = 10'000;
+    constexpr std::uint64_t least_allowed = 2, most_allowed = most_campaign_pairs;
     const YamlValue* value = root_.find("pairs");
     if (value == nullptr) return {};
     const YamlReader pairs = TRY(

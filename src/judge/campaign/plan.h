@@ -40,6 +40,9 @@ struct StudyPlan {
   std::string whole_before = {};
 };
 
+/// The most pairs that a campaign may have.
+inline constexpr std::size_t most_campaign_pairs = 10'000;
+
 struct CampaignPlan {
   std::string file;  ///< for messages
   std::string text;  ///< as it was given

@@ -1,6 +1,6 @@
 // Records a few warm steps of a cell as a timeline, and the cost of recording them. A step is the
-// timed part of what a run takes as one sample, with at most 20 launches of the work even if the
-// run takes more.
+// part of one sample that a run times. It has at most 20 launches of the work, even if a run's
+// samples have more.
 #pragma once
 
 #include <functional>

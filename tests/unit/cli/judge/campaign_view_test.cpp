@@ -20,6 +20,10 @@ TEST(CampaignText, SaysHowToContinueIfALimitCameFirst) {
                 HasSubstr("\n2 of 6 cells are precise enough; the same command with --pairs 120 "
                           "continues\n"));
   }
+  outcome.pairs = 6'000;
+  EXPECT_THAT(campaign_text(outcome, 0, 180), HasSubstr("with --pairs 10000 continues\n"));
+  outcome.pairs = 10'000;
+  EXPECT_THAT(campaign_text(outcome, 0, 180), Not(HasSubstr("continues")));
   outcome.precise = 6;
   EXPECT_THAT(campaign_text(outcome, 0, 180), Not(HasSubstr("--pairs")));
   outcome.stop = CampaignStop::interrupted;
